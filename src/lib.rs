@@ -1,0 +1,3 @@
+//! N-queens boards over HTTP.
+
+pub mod queens;

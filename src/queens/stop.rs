@@ -1,0 +1,86 @@
+//! The one way any search is told to end.
+//!
+//! Whoever starts a search keeps a [`Stop`] and hands a clone to the search; the search looks at it every few
+//! thousand steps. It does not matter to the search *why* it is asked to end (nobody waits any more, the time is
+//! up, the service shuts down), so a `Stop` carries no reason: the side that set it knows.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// A request to end, shared by every clone: a flag that is set once and never cleared, and an optional deadline.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    flag: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+}
+
+impl Stop {
+    /// A stop that ends nothing until [`set`](Stop::set) is called.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same flag, and in this clone (and clones of it) also a deadline: from `deadline` on, it reads as set.
+    #[must_use]
+    pub fn with_deadline(&self, deadline: Instant) -> Self {
+        Self { flag: Arc::clone(&self.flag), deadline: Some(deadline) }
+    }
+
+    /// Asks every search that holds a clone to end.
+    pub fn set(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the search should end now. Costs one relaxed load, and a clock reading where there is a deadline.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Relaxed) || self.deadline.is_some_and(|at| Instant::now() >= at)
+    }
+
+    /// `Err(Stopped)` once the search should end, for use with `?`.
+    ///
+    /// # Errors
+    /// [`Stopped`] when the flag is set or the deadline has passed.
+    pub fn check(&self) -> Result<(), Stopped> {
+        if self.is_set() { Err(Stopped) } else { Ok(()) }
+    }
+}
+
+/// The search ended because its [`Stop`] said so, before it had its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the search was stopped before it had its answer")
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_set_reaches_every_clone() {
+        let stop = Stop::new();
+        let (clone, timed) = (stop.clone(), stop.with_deadline(Instant::now() + Duration::from_secs(3600)));
+        assert!(!clone.is_set() && !timed.is_set());
+        stop.set();
+        assert!(clone.is_set() && timed.is_set());
+        assert_eq!(timed.check(), Err(Stopped));
+    }
+
+    #[test]
+    fn a_deadline_ends_only_the_clones_that_have_it() {
+        let stop = Stop::new();
+        let past = stop.with_deadline(Instant::now());
+        assert!(past.clone().is_set());
+        assert!(!stop.is_set());
+    }
+}
