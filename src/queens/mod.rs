@@ -8,9 +8,14 @@
 //!
 //! Every search takes a [`Stop`] and looks at it every few thousand steps.
 
+pub mod backtrack;
 mod board;
+pub mod draw;
+pub mod explicit;
+pub mod published;
 mod size;
 mod stop;
+pub mod symmetry;
 
 pub use board::{Board, BoardError, Conflict, Conflicts, Line};
 pub use size::Size;

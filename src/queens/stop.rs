@@ -12,8 +12,14 @@ use std::time::Instant;
 /// A request to end, shared by every clone: a flag that is set once and never cleared, and an optional deadline.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
-    flag: Arc<AtomicBool>,
+    flag: Arc<Flag>,
     deadline: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Flag {
+    set: AtomicBool,
+    parent: Option<Arc<Flag>>,
 }
 
 impl Stop {
@@ -23,21 +29,29 @@ impl Stop {
         Self::default()
     }
 
+    /// A stop of its own that is also set whenever this one is: setting the child leaves its parent alone.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        let flag = Flag { set: AtomicBool::new(false), parent: Some(Arc::clone(&self.flag)) };
+        Self { flag: Arc::new(flag), deadline: self.deadline }
+    }
+
     /// The same flag, and in this clone (and clones of it) also a deadline: from `deadline` on, it reads as set.
     #[must_use]
     pub fn with_deadline(&self, deadline: Instant) -> Self {
         Self { flag: Arc::clone(&self.flag), deadline: Some(deadline) }
     }
 
-    /// Asks every search that holds a clone to end.
+    /// Asks every search that holds a clone or a child to end.
     pub fn set(&self) {
-        self.flag.store(true, Ordering::Relaxed);
+        self.flag.set.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the search should end now. Costs one relaxed load, and a clock reading where there is a deadline.
+    /// Whether the search should end now. Costs a relaxed load or two, and a clock reading where there is a deadline.
     #[must_use]
     pub fn is_set(&self) -> bool {
-        self.flag.load(Ordering::Relaxed) || self.deadline.is_some_and(|at| Instant::now() >= at)
+        let mut flags = std::iter::successors(Some(&self.flag), |flag| flag.parent.as_ref());
+        flags.any(|flag| flag.set.load(Ordering::Relaxed)) || self.deadline.is_some_and(|at| Instant::now() >= at)
     }
 
     /// `Err(Stopped)` once the search should end, for use with `?`.
@@ -74,6 +88,16 @@ mod tests {
         stop.set();
         assert!(clone.is_set() && timed.is_set());
         assert_eq!(timed.check(), Err(Stopped));
+    }
+
+    #[test]
+    fn a_set_reaches_children_but_not_parents() {
+        let parent = Stop::new();
+        let (one, other) = (parent.child(), parent.child().child());
+        one.set();
+        assert!(one.is_set() && !parent.is_set() && !other.is_set());
+        parent.set();
+        assert!(other.is_set());
     }
 
     #[test]
