@@ -10,6 +10,7 @@
 
 pub mod backtrack;
 mod board;
+pub mod count;
 pub mod draw;
 pub mod explicit;
 pub mod published;

@@ -1,0 +1,3 @@
+//! Exact counting.
+
+pub mod plain;
