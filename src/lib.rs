@@ -1,3 +1,21 @@
-//! N-queens boards over HTTP.
+//! N-queens boards over HTTP: solve, count, list, check and explain them.
+//!
+//! The map of the house; data flows one way, and a module uses only those above it (`config` and `telemetry` are
+//! leaves that all but `queens` may use):
+//!
+//! - [`queens`]: the puzzle, in plain Rust: boards, the lecture's `Try`, formulas, symmetry, counting, [`queens::Stop`].
+//! - [`compute`]: the one bounded pool on which every search runs, and flights that equal requests share.
+//! - [`counts`]: finished counts, and the one search for each n under way.
+//! - [`http`]: routes, formats, caching, errors; a file a resource.
+//! - [`server`]: the listener, its deadlines and its orderly end.
+//! - [`cli`]: the subcommands that do not serve.
+//! - [`config`]: every knob. [`telemetry`]: logs and metrics.
 
+pub mod cli;
+pub mod compute;
+pub mod config;
+pub mod counts;
+pub mod http;
 pub mod queens;
+pub mod server;
+pub mod telemetry;

@@ -1,5 +1,7 @@
 //! The published tables, read from their data files and held against what this crate computes.
 
+#![allow(clippy::expect_used, reason = "a test may panic")]
+
 use nqueens::queens::{Size, Stop, backtrack, published, symmetry};
 
 fn size(n: u32) -> Size {

@@ -82,6 +82,16 @@ pub fn svg(board: &Board) -> String {
     out
 }
 
+/// A sentence where a board was asked for and there is none.
+#[must_use]
+pub fn svg_note(sentence: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 320 40\" role=\"img\" aria-labelledby=\"title\" \
+         font-family=\"sans-serif\" font-size=\"14\">\n<title id=\"title\">{sentence}</title>\n\
+         <rect width=\"320\" height=\"40\" fill=\"#fff\"/>\n<text x=\"12\" y=\"25\">{sentence}</text>\n</svg>\n"
+    )
+}
+
 /// The x of a column's left edge.
 fn left(column: u32) -> u32 {
     MARGIN + (column - 1) * SQUARE

@@ -1,0 +1,322 @@
+//! The one bounded pool on which every search runs.
+//!
+//! A search is CPU-bound, so it never runs on the threads that serve requests. It needs one of the pool's **permits**
+//! (as many as the process has CPUs) and then runs on a `spawn_blocking` thread. Who finds no permit waits in a
+//! **line** of bounded length; who finds the line full is turned away at once. Nothing else in this crate calls
+//! `spawn_blocking` for a search, so there are never more busy threads than permits.
+//!
+//! A search is told to end through its [`Stop`], for one of three reasons: its deadline passed, its caller is gone
+//! (the future was dropped), or the pool closes. A waiter whose future is dropped leaves the line.
+
+pub mod flights;
+
+use crate::queens::{Stop, Stopped};
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::oneshot;
+use tokio::time::timeout_at;
+
+/// A handle on the pool; clones share it.
+#[derive(Clone)]
+pub struct Pool {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    workers: usize,
+    queue: usize,
+    /// The parent of every search's stop, set when the pool closes.
+    stop: Stop,
+    state: Mutex<State>,
+}
+
+struct State {
+    free: usize,
+    line: VecDeque<oneshot::Sender<Permit>>,
+    closed: bool,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// No worker is free and the line is full.
+    Overloaded,
+    /// The deadline passed, waiting or searching.
+    TimeLimit,
+    /// The pool is closing.
+    ShuttingDown,
+    /// The search panicked, which is a bug; its message.
+    Panicked(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overloaded => f.write_str("no worker is free and the line is full"),
+            Self::TimeLimit => f.write_str("the time limit was reached"),
+            Self::ShuttingDown => f.write_str("the service is shutting down"),
+            Self::Panicked(message) => write!(f, "the search panicked: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The right to run one search; given on when dropped.
+pub struct Permit {
+    shared: Arc<Shared>,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        // To the first in the line that still waits. Sending happens outside the lock, because a permit that finds
+        // its receiver gone is dropped again right there.
+        let next = {
+            let mut state = self.shared.lock();
+            let next = state.line.pop_front();
+            if next.is_none() {
+                state.free += 1;
+            }
+            next
+        };
+        if let Some(next) = next {
+            let _ = next.send(Permit { shared: Arc::clone(&self.shared) });
+        }
+    }
+}
+
+impl Shared {
+    /// Nothing panics while it holds the lock, so a poisoned one is as good as any.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How busy the pool is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Searches that run.
+    pub running: usize,
+    /// Searches that wait.
+    pub waiting: usize,
+}
+
+impl Pool {
+    /// A pool of `workers` permits and a line of at most `queue` waiters.
+    #[must_use]
+    pub fn new(workers: usize, queue: usize) -> Self {
+        let state = State { free: workers, line: VecDeque::new(), closed: false };
+        Self { shared: Arc::new(Shared { workers, queue, stop: Stop::new(), state: Mutex::new(state) }) }
+    }
+
+    /// How busy the pool is now.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        let state = self.shared.lock();
+        let waiting = state.line.iter().filter(|waiter| !waiter.is_closed()).count();
+        Load { running: self.shared.workers - state.free, waiting }
+    }
+
+    /// Waits for a permit.
+    ///
+    /// # Errors
+    /// [`Failure::Overloaded`] at once when the line is full; [`Failure::TimeLimit`] at the deadline;
+    /// [`Failure::ShuttingDown`] when the pool is or gets closed.
+    async fn permit(&self, deadline: Option<Instant>) -> Result<Permit, Failure> {
+        let receiver = {
+            let mut state = self.shared.lock();
+            if state.closed {
+                return Err(Failure::ShuttingDown);
+            }
+            if state.free > 0 {
+                state.free -= 1;
+                return Ok(Permit { shared: Arc::clone(&self.shared) });
+            }
+            if state.line.len() >= self.shared.queue {
+                state.line.retain(|waiter| !waiter.is_closed());
+            }
+            if state.line.len() >= self.shared.queue {
+                return Err(Failure::Overloaded);
+            }
+            let (sender, receiver) = oneshot::channel();
+            state.line.push_back(sender);
+            receiver
+        };
+        let granted = match deadline {
+            Some(at) => timeout_at(at.into(), receiver).await.map_err(|_| Failure::TimeLimit)?,
+            None => receiver.await,
+        };
+        granted.map_err(|_| Failure::ShuttingDown)
+    }
+
+    /// Runs `search` on the pool and gives its answer.
+    ///
+    /// The search gets a [`Stop`] that is a child of `stop` and is also set at the deadline, when the returned
+    /// future is dropped, and when the pool closes. At the deadline the caller is answered, even should the search
+    /// take a moment longer to notice.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn search<T, F>(&self, deadline: Option<Instant>, search: F) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
+    {
+        let permit = self.permit(deadline).await?;
+        let stop = self.shared.stop.child();
+        let _stop_when_dropped = SetOnDrop(stop.clone());
+        let stop = match deadline {
+            Some(at) => stop.with_deadline(at),
+            None => stop,
+        };
+        let thread = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            search(&stop)
+        });
+        let joined = match deadline {
+            Some(at) => timeout_at(at.into(), thread).await.map_err(|_| Failure::TimeLimit)?,
+            None => thread.await,
+        };
+        match joined {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(Stopped)) if self.shared.stop.is_set() => Err(Failure::ShuttingDown),
+            Ok(Err(Stopped)) => Err(Failure::TimeLimit),
+            Err(error) => Err(match error.try_into_panic() {
+                Ok(payload) => Failure::Panicked(panic_message(payload.as_ref())),
+                Err(_) => Failure::ShuttingDown, // the runtime takes no more work
+            }),
+        }
+    }
+
+    /// Ends every search and every wait, and takes no more.
+    pub fn close(&self) {
+        self.shared.stop.set();
+        let line = {
+            let mut state = self.shared.lock();
+            state.closed = true;
+            std::mem::take(&mut state.line)
+        };
+        drop(line); // the waiters find their senders gone
+    }
+}
+
+/// What a panic said.
+#[must_use]
+pub fn panic_message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+/// Sets a stop when it goes out of scope, which is also when the future that holds it is dropped.
+struct SetOnDrop(Stop);
+
+impl Drop for SetOnDrop {
+    fn drop(&mut self) {
+        self.0.set();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    /// A search that says it has begun, then runs until it is stopped, then says so.
+    fn endless(began: mpsc::Sender<&'static str>) -> impl FnOnce(&Stop) -> Result<(), Stopped> + Send + 'static {
+        move |stop| {
+            let _ = began.send("began");
+            while !stop.is_set() {
+                std::thread::yield_now();
+            }
+            let _ = began.send("ended");
+            Err(Stopped)
+        }
+    }
+
+    fn soon() -> Option<Instant> {
+        Some(Instant::now() + Duration::from_millis(50))
+    }
+
+    async fn next(events: &mut mpsc::Receiver<&'static str>) -> &'static str {
+        loop {
+            match events.try_recv() {
+                Ok(event) => return event,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn answers() {
+        assert_eq!(Pool::new(1, 0).search(None, |_| Ok(7)).await, Ok(7));
+    }
+
+    #[tokio::test]
+    async fn a_deadline_ends_the_search_and_the_wait() {
+        let (pool, (send, mut events)) = (Pool::new(1, 1), mpsc::channel());
+        let (running, waiting) =
+            tokio::join!(pool.search(soon(), endless(send)), pool.search(soon(), |_| Ok("too late")));
+        assert_eq!(running, Err(Failure::TimeLimit));
+        assert!(matches!(waiting, Err(Failure::TimeLimit) | Ok("too late")));
+        assert_eq!((next(&mut events).await, next(&mut events).await), ("began", "ended"));
+    }
+
+    #[tokio::test]
+    async fn a_dropped_future_stops_its_search_and_frees_the_permit() {
+        let (pool, (send, mut events)) = (Pool::new(1, 0), mpsc::channel());
+        let search = tokio::spawn({
+            let pool = pool.clone();
+            async move { pool.search(None, endless(send)).await }
+        });
+        assert_eq!(next(&mut events).await, "began");
+        assert_eq!(pool.search(None, |_| Ok(())).await, Err(Failure::Overloaded));
+        search.abort();
+        assert_eq!(next(&mut events).await, "ended");
+        while pool.load().running > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(pool.search(None, |_| Ok(())).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_dropped_waiter_leaves_the_line() {
+        let (pool, (send, mut events)) = (Pool::new(1, 1), mpsc::channel());
+        let running = tokio::spawn({
+            let pool = pool.clone();
+            async move { pool.search(None, endless(send)).await }
+        });
+        assert_eq!(next(&mut events).await, "began");
+        {
+            let waiting = std::pin::pin!(pool.search(None, |_| Ok(())));
+            assert!(tokio::time::timeout(Duration::from_millis(1), waiting).await.is_err());
+        }
+        assert_eq!(pool.load(), Load { running: 1, waiting: 0 });
+        running.abort();
+        assert_eq!(pool.search(None, |_| Ok("in its place")).await, Ok("in its place"));
+    }
+
+    #[tokio::test]
+    async fn closing_ends_all() {
+        let (pool, (send, mut events)) = (Pool::new(1, 1), mpsc::channel());
+        let closer = async {
+            assert_eq!(next(&mut events).await, "began");
+            pool.close();
+        };
+        let (running, waiting, ()) =
+            tokio::join!(pool.search(None, endless(send)), pool.search(None, |_| Ok(())), closer);
+        assert_eq!((running, waiting), (Err(Failure::ShuttingDown), Err(Failure::ShuttingDown)));
+        assert_eq!(pool.search(None, |_| Ok(())).await, Err(Failure::ShuttingDown));
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_failure_and_frees_the_permit() {
+        let pool = Pool::new(1, 0);
+        let failed = pool.search(None, |_| -> Result<(), Stopped> { panic!("a bug") }).await;
+        assert_eq!(failed, Err(Failure::Panicked("a bug".to_owned())));
+        assert_eq!(pool.search(None, |_| Ok(())).await, Ok(()));
+    }
+}

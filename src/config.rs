@@ -1,0 +1,259 @@
+//! Every knob: its flag, its environment variable, its default, its hard range and why.
+//!
+//! A flag wins over the environment. The hard ranges keep every cap safe: no setting makes a search recurse too
+//! deep, a table overflow or an answer outgrow memory. A bad value ends the program with one line and exit code 2.
+
+use crate::queens::{Size, backtrack, published};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+/// The largest n for which `/solve` runs the lecture's search by itself (`method=auto`). Up to here the first
+/// solution takes at most a fraction of a second; n = 30 alone takes twenty times as long.
+pub const AUTO_TRY_MAX: u32 = 29;
+/// The largest n that `/count?method=try` runs to its end: a few hundredths of a second.
+pub const COUNT_TRY_MAX: u32 = 12;
+/// The default of `--max-count`: the largest n that a quiet machine with two cores counts in about two seconds.
+pub const MAX_COUNT_DEFAULT: u32 = 15;
+
+/// The command line.
+#[derive(Parser, Debug)]
+#[command(name = "nqueens", version, about, args_conflicts_with_subcommands = true, allow_negative_numbers = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: Config,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Serve HTTP (the default)
+    Serve(Box<Config>),
+    /// Ask a running service on this machine for its health; exit code 0 if it is well, else 1
+    Healthcheck(Healthcheck),
+    /// Print the OpenAPI document as YAML
+    Openapi,
+}
+
+/// What the health check needs to know.
+#[derive(Args, Debug)]
+pub struct Healthcheck {
+    /// The address the service listens on
+    #[arg(long, env = "NQUEENS_LISTEN", default_value = DEFAULT_LISTEN, value_parser = listen_address)]
+    pub listen: SocketAddr,
+    /// How long to wait for the answer
+    #[arg(long, default_value = "2s", value_parser = duration("100ms", "1m"))]
+    pub timeout: Duration,
+}
+
+const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+
+/// How the service is set up.
+#[derive(Args, Clone, Debug)]
+pub struct Config {
+    /// Address and port to listen on
+    #[arg(long, env = "NQUEENS_LISTEN", default_value = DEFAULT_LISTEN, value_name = "ADDRESS", value_parser = listen_address)]
+    pub listen: SocketAddr,
+    /// Searches that run at once [default: this process's share of the CPUs, rounded up]
+    #[arg(long, env = "NQUEENS_WORKERS", value_name = "N", value_parser = number(1, 1024))]
+    pub workers: Option<u32>,
+    /// Searches that may wait for a worker; one more is answered 503
+    #[arg(long, env = "NQUEENS_QUEUE", value_name = "N", default_value = "64", value_parser = number(0, 100_000))]
+    pub queue: u32,
+    /// How long a request may take from its arrival, waiting included
+    #[arg(long, env = "NQUEENS_TIME_LIMIT", value_name = "TIME", default_value = "10s", value_parser = duration("50ms", "1h"))]
+    pub time_limit: Duration,
+    /// How long a stream may take, and how long a reader may take nothing at all
+    #[arg(long, env = "NQUEENS_STREAM_TIME_LIMIT", value_name = "TIME", default_value = "60s", value_parser = duration("100ms", "24h"))]
+    pub stream_time_limit: Duration,
+    /// The largest n of /solve
+    #[arg(long, env = "NQUEENS_MAX_SOLVE", value_name = "N", default_value = "1000000", value_parser = number(1, Size::MAX))]
+    pub max_solve: u32,
+    /// The largest n of /solve?method=try
+    #[arg(long, env = "NQUEENS_MAX_TRY", value_name = "N", default_value = "29", value_parser = number(AUTO_TRY_MAX, backtrack::MAX))]
+    pub max_try: u32,
+    /// The largest n that /count computes
+    #[arg(long, env = "NQUEENS_MAX_COUNT", value_name = "N", default_value_t = MAX_COUNT_DEFAULT, value_parser = number(1, published::MAX))]
+    pub max_count: u32,
+    /// Connections at once; more wait to be accepted
+    #[arg(long, env = "NQUEENS_MAX_CONNECTIONS", value_name = "N", default_value = "1024", value_parser = number(1, 100_000))]
+    pub max_connections: u32,
+    /// How long a connection may take to send a request's header, from its opening or the header's first byte
+    #[arg(long, env = "NQUEENS_HEADER_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = duration("100ms", "5m"))]
+    pub header_timeout: Duration,
+    /// How long an idle connection is kept for its next request
+    #[arg(long, env = "NQUEENS_KEEP_ALIVE", value_name = "TIME", default_value = "75s", value_parser = duration("100ms", "1h"))]
+    pub keep_alive: Duration,
+    /// How long open requests may take to end after a signal to stop
+    #[arg(long, env = "NQUEENS_DRAIN", value_name = "TIME", default_value = "2s", value_parser = duration("0s", "5m"))]
+    pub drain: Duration,
+    /// An origin whose pages may call this service (repeatable, `*` for any) [default: none]
+    #[arg(long, env = "NQUEENS_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
+    pub cors_origin: Vec<String>,
+    /// The form of the log on standard error [default: text on a terminal, else json]
+    #[arg(long, env = "NQUEENS_LOG", value_name = "FORM")]
+    pub log: Option<LogForm>,
+    /// Whether each request is logged, one line each
+    #[arg(long, env = "NQUEENS_ACCESS_LOG", value_name = "on|off", default_value = "on", value_parser = on_off, action = ArgAction::Set)]
+    pub access_log: bool,
+}
+
+/// The form of a log line.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogForm {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Config {
+    /// The number of searches that run at once.
+    ///
+    /// Unless set, this is the process's share of the machine: the CPUs it may run on, or its container's CPU quota
+    /// where that is less, rounded up. (The standard library rounds the quota down, so that 1.5 CPUs would leave
+    /// half of one unused.)
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.workers.map_or_else(|| num_cpus::get().max(1), |workers| workers as usize)
+    }
+
+    /// The largest n of `/solve?method=try`: never more than `/solve` takes at all.
+    #[must_use]
+    pub fn max_try(&self) -> u32 {
+        self.max_try.min(self.max_solve)
+    }
+}
+
+impl Default for Config {
+    /// The defaults, whatever the environment says.
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            workers: None,
+            queue: 64,
+            time_limit: Duration::from_secs(10),
+            stream_time_limit: Duration::from_secs(60),
+            max_solve: Size::MAX,
+            max_try: AUTO_TRY_MAX,
+            max_count: MAX_COUNT_DEFAULT,
+            max_connections: 1024,
+            header_timeout: Duration::from_secs(10),
+            keep_alive: Duration::from_secs(75),
+            drain: Duration::from_secs(2),
+            cors_origin: Vec::new(),
+            log: None,
+            access_log: true,
+        }
+    }
+}
+
+/// Reads the command line and the environment.
+///
+/// # Errors
+/// What to print and the exit code: 0 for `--help` and `--version`, 2 and a single line for anything not understood.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, (String, i32)> {
+    match Cli::try_parse_from(words) {
+        Ok(cli) => Ok(cli.command.unwrap_or_else(|| Command::Serve(Box::new(cli.serve)))),
+        Err(error) if error.exit_code() == 0 => Err((error.to_string(), 0)),
+        Err(error) => {
+            let text = error.to_string();
+            let line = text.split("\n\n").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+            Err((format!("{line} (try 'nqueens --help')\n"), 2))
+        }
+    }
+}
+
+fn number(min: u32, max: u32) -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(i64::from(min)..=i64::from(max))
+}
+
+/// Parses `10s`, `500ms`, `1m 30s` within a range.
+fn duration(min: &'static str, max: &'static str) -> impl Fn(&str) -> Result<Duration, String> + Clone {
+    move |text| {
+        let value = humantime::parse_duration(text).map_err(|error| format!("{error}, write it as 10s or 500ms"))?;
+        let bound = |text| humantime::parse_duration(text).map_err(|error| error.to_string());
+        if value < bound(min)? || value > bound(max)? {
+            return Err(format!("{text} is not in {min} to {max}"));
+        }
+        Ok(value)
+    }
+}
+
+fn on_off(text: &str) -> Result<bool, String> {
+    match text {
+        "on" | "true" | "1" => Ok(true),
+        "off" | "false" | "0" => Ok(false),
+        _ => Err("write on or off".to_owned()),
+    }
+}
+
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let mut found = text.to_socket_addrs().map_err(|error| format!("{error}; write address:port, as 0.0.0.0:8080"))?;
+    found.next().ok_or_else(|| "it names no address".to_owned())
+}
+
+/// An origin is `*`, or a scheme and a host and perhaps a port, without a path, as browsers send it.
+fn origin(text: &str) -> Result<String, String> {
+    let well_formed = text.split_once("://").is_some_and(|(scheme, host)| {
+        let letters = |part: &str, more: &[u8]| {
+            !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || more.contains(&byte))
+        };
+        letters(scheme, b"+-.") && letters(host, b"-.:[]_")
+    });
+    if text == "*" || well_formed {
+        Ok(text.to_owned())
+    } else {
+        Err("write it as https://example.org, without a path, or *".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Config, (String, i32)> {
+        match super::parse(["nqueens"].iter().chain(words).map(OsString::from)) {
+            Ok(Command::Serve(config)) => Ok(*config),
+            Ok(_) => panic!("not a serve"),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[test]
+    fn the_defaults_of_the_command_line_are_those_of_the_type() {
+        // As text, so that a new field cannot be forgotten.
+        assert_eq!(format!("{:?}", parse(&[]).expect("defaults")), format!("{:?}", Config::default()));
+        assert_eq!(format!("{:?}", parse(&["serve"]).expect("defaults")), format!("{:?}", Config::default()));
+    }
+
+    #[test]
+    fn a_bad_value_is_one_line_and_exit_code_2() {
+        for words in [
+            ["--workers", "0"],
+            ["--queue", "-1"],
+            ["--time-limit", "soon"],
+            ["--time-limit", "2h"],
+            ["--max-try", "28"],
+            ["--max-solve", "1000001"],
+            ["--listen", "nowhere"],
+            ["--cors-origin", "example.org/"],
+            ["--log", "xml"],
+            ["--access-log", "maybe"],
+            ["--nonsense", "1"],
+        ] {
+            let (text, code) = parse(&words).expect_err("refused");
+            assert_eq!((code, text.lines().count()), (2, 1), "{text}");
+            assert!(text.contains(words[0]), "{text}");
+        }
+    }
+
+    #[test]
+    fn origins_may_be_repeated() {
+        let config = parse(&["--cors-origin", "http://a.test", "--cors-origin=https://b.test:8443"]).expect("valid");
+        assert_eq!(config.cors_origin, ["http://a.test", "https://b.test:8443"]);
+    }
+}

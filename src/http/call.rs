@@ -1,0 +1,205 @@
+//! What a handler needs to know of a request: its size, its parameters, its conditions. Parsed once, at the edge.
+
+use super::negotiate::{self, Format};
+use super::problem::Problem;
+use crate::queens::Size;
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::header::{ACCEPT, IF_NONE_MATCH};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
+use std::fmt::Display;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+/// When the request's header had arrived; its time limit runs from here.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival(pub Instant);
+
+/// A request, as far as the handlers of boards and counts look at it.
+pub struct Call {
+    head: bool,
+    headers: HeaderMap,
+    query: String,
+    arrival: Instant,
+}
+
+impl<S: Sync> FromRequestParts<S> for Call {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Ok(Self {
+            head: parts.method == Method::HEAD,
+            headers: std::mem::take(&mut parts.headers),
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            arrival: parts.extensions.get::<Arrival>().map_or_else(Instant::now, |arrival| arrival.0),
+        })
+    }
+}
+
+impl Call {
+    /// Whether only the headers of the answer are asked for.
+    #[must_use]
+    pub fn is_head(&self) -> bool {
+        self.head
+    }
+
+    /// When the request's time is up.
+    #[must_use]
+    pub fn deadline(&self, limit: Duration) -> Instant {
+        self.arrival + limit
+    }
+
+    /// The query's parameters, if all are among those in `known` and none is repeated.
+    ///
+    /// # Errors
+    /// 400 that names the parameter.
+    pub fn parameters(&self, known: &'static [&'static str]) -> Result<Parameters, Problem> {
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for (name, value) in form_urlencoded::parse(self.query.as_bytes()) {
+            if !known.contains(&name.as_ref()) {
+                return Err(Problem::UnknownParameter { parameter: name.into_owned(), known });
+            }
+            if pairs.iter().any(|(other, _)| *other == name) {
+                return Err(Problem::RepeatedParameter { parameter: name.into_owned() });
+            }
+            pairs.push((name.into_owned(), value.into_owned()));
+        }
+        Ok(Parameters { pairs })
+    }
+
+    /// The format to answer in: the parameter `format` if given, else the best for the request's `Accept`.
+    ///
+    /// # Errors
+    /// 400 for a format that the route does not have, 406 where `Accept` takes none of them.
+    pub fn format(&self, parameters: &Parameters, offered: &'static [Format]) -> Result<Format, Problem> {
+        match parameters.choice("format", offered, Format::name)? {
+            Some(format) => Ok(format),
+            None => negotiate::by_accept(self.headers.get_all(ACCEPT), offered),
+        }
+    }
+
+    /// Whether the caller says it has the answer with this tag (RFC 9110, `If-None-Match`, compared weakly).
+    #[must_use]
+    pub fn has(&self, tag: &str) -> bool {
+        let opaque = |text: &str| text.strip_prefix("W/").unwrap_or(text).to_owned();
+        let given = self.headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+        given.flat_map(|list| list.split(',')).map(str::trim).any(|one| one == "*" || opaque(one) == opaque(tag))
+    }
+}
+
+/// The query's parameters.
+pub struct Parameters {
+    pairs: Vec<(String, String)>,
+}
+
+impl Parameters {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.pairs.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The choice that parameter `name` makes, if it is given.
+    ///
+    /// # Errors
+    /// 400 that lists the choices.
+    pub fn choice<T: Copy>(
+        &self,
+        name: &str,
+        choices: &[T],
+        spelling: impl Fn(T) -> &'static str,
+    ) -> Result<Option<T>, Problem> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let chosen = choices.iter().copied().find(|&choice| spelling(choice) == value);
+        chosen.map(Some).ok_or_else(|| Problem::InvalidParameter {
+            parameter: name.to_owned(),
+            detail: format!(
+                "is {}, but it must be one of: {}.",
+                quoted(value),
+                choices.iter().map(|&choice| spelling(choice)).collect::<Vec<_>>().join(", ")
+            ),
+        })
+    }
+}
+
+/// A caller's text, short enough and plain enough to stand in an error.
+fn quoted(text: &str) -> String {
+    let short: String = text.chars().take(40).collect();
+    let more = if short.len() < text.len() { "…" } else { "" };
+    format!("\"{}{more}\"", short.escape_debug())
+}
+
+/// The size in the path: spelled right, but not yet known to be in the route's range.
+pub struct RequestedSize(Option<u64>);
+
+impl FromStr for RequestedSize {
+    type Err = Problem;
+
+    /// A size is 0 or starts with 1 to 9, and has only digits, however many.
+    fn from_str(text: &str) -> Result<Self, Problem> {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if digits && (text == "0" || !text.starts_with('0')) {
+            return Ok(Self(text.parse().ok()));
+        }
+        Err(Problem::InvalidParameter {
+            parameter: "n".to_owned(),
+            detail: format!("is {}, but it must be a whole number in plain digits, as 8.", quoted(text)),
+        })
+    }
+}
+
+impl RequestedSize {
+    /// The size, if it is at most `max`.
+    ///
+    /// # Errors
+    /// 422 with the range; `what` says what has that range.
+    pub fn within(&self, max: u32, what: impl Display) -> Result<Size, Problem> {
+        let small = self.0.and_then(|n| u32::try_from(n).ok());
+        small.filter(|&n| n <= max).and_then(Size::new).ok_or_else(|| Problem::SizeOutOfRange {
+            n: self.0.filter(|&n| n < 1 << 53),
+            min: 1,
+            max,
+            detail: format!("{what} takes n from 1 to {max}."),
+        })
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for RequestedSize {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        // Refused only where the percent-decoded segment is not UTF-8.
+        let params = RawPathParams::from_request_parts(parts, state).await.map_err(|_| Problem::InvalidParameter {
+            parameter: "n".to_owned(),
+            detail: "is not text, but it must be a whole number in plain digits, as 8.".to_owned(),
+        })?;
+        params.iter().find(|(name, _)| *name == "n").map_or("", |(_, value)| value).parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_spelled_in_plain_digits() {
+        for text in ["", "-1", "+8", "08", "00", "8.0", "1e1", " 8", "8 ", "abc", "\u{1d7d6}", "٨", "0x8", "8/9", "\0"]
+        {
+            assert!(matches!(text.parse::<RequestedSize>(), Err(Problem::InvalidParameter { .. })), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_outside_the_range_are_told_the_range() {
+        for (text, given) in
+            [("0", Some(0)), ("9", Some(9)), ("4294967296", Some(1 << 32)), ("99999999999999999999", None)]
+        {
+            match text.parse::<RequestedSize>().expect("well spelled").within(8, "this") {
+                Err(Problem::SizeOutOfRange { n, min: 1, max: 8, .. }) => assert_eq!(n, given),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(
+            "8".parse::<RequestedSize>().expect("well spelled").within(8, "this"),
+            Ok(Size::new(8).expect("a size"))
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! `GET /count/{n}`: the number of solutions.
+
+use super::caching::Fact;
+use super::call::{Call, RequestedSize};
+use super::document::Problems;
+use super::negotiate::Format;
+use super::problem::Problem;
+use super::solve::StepsAnswer;
+use super::state::App;
+use crate::compute::flights::Flights;
+use crate::config::COUNT_TRY_MAX;
+use crate::counts::Count;
+use crate::queens::Size;
+use crate::queens::backtrack::{self, Steps};
+use crate::queens::published::{self, Published};
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// How solutions are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Method {
+    /// Counted by this service, now or before.
+    Search,
+    /// The lecture's routine run to its end.
+    Try,
+    /// The published value with its source.
+    Published,
+}
+
+impl Method {
+    const ALL: [Self; 3] = [Self::Search, Self::Try, Self::Published];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Search => "search",
+            Self::Try => "try",
+            Self::Published => "published",
+        }
+    }
+}
+
+/// The number of solutions. Every count has a twin in exact decimal digits, because many clients round numbers past
+/// 2^53.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Count)]
+struct CountAnswer {
+    /// The board's size.
+    #[schema(minimum = 1, maximum = 27)]
+    n: u32,
+    /// The number of solutions.
+    #[schema(minimum = 0)]
+    count: u64,
+    /// The same in decimal digits.
+    #[schema(pattern = "^[0-9]+$")]
+    count_text: String,
+    /// The number of solutions up to rotation and reflection; not with `method=try`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, nullable = false)]
+    fundamental: Option<u64>,
+    /// The same in decimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[0-9]+$", nullable = false)]
+    fundamental_text: Option<String>,
+    /// The numbers of solutions that are equal to themselves turned; not with `method=try`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    symmetric: Option<Symmetric>,
+    method: Method,
+    /// What the lecture's search took; only with `method=try`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    steps: Option<StepsAnswer>,
+    /// Where the value was published; only with `method=published`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    source: Option<Source>,
+}
+
+/// The numbers of solutions that are equal to themselves turned.
+#[derive(Serialize, ToSchema)]
+pub struct Symmetric {
+    /// Turned half around, those of a quarter turn included.
+    #[schema(minimum = 0)]
+    half_turn: u64,
+    /// Turned a quarter.
+    #[schema(minimum = 0)]
+    quarter_turn: u64,
+}
+
+/// Where a value was published.
+#[derive(Serialize, ToSchema)]
+struct Source {
+    /// The source's name.
+    name: &'static str,
+    /// Its address.
+    url: &'static str,
+    /// What is to be said of the value.
+    note: &'static str,
+}
+
+/// The lecture's routine run to its end.
+#[derive(Debug)]
+pub struct Counted {
+    count: u64,
+    steps: Steps,
+}
+
+/// The counts by the lecture's routine so far, by size.
+pub type TryCounts = Flights<Counted>;
+
+/// The number of solutions of the n-queens puzzle
+///
+/// `search` is counted by this service, now or before; `try` by the lecture's routine run to its end, with the number
+/// of its steps; `published` is the value from the literature with its source, never mixed up with a computed one.
+#[utoipa::path(
+    get, path = "/count/{n}", tag = "counts",
+    params(
+        ("n" = u32, Path, description = "The board's size; each method has a largest n of its own", minimum = 1, maximum = 27),
+        ("method" = inline(Option<Method>), Query, description = "How to count; default search"),
+        ("format" = inline(Option<super::document::JsonFormat>), Query, description = "The answer's format; wins over Accept"),
+    ),
+    responses(
+        (status = 200, description = "The count", body = CountAnswer, content_type = "application/json", example = json!({
+            "n": 8, "count": 92, "count_text": "92", "fundamental": 12, "fundamental_text": "12",
+            "symmetric": {"half_turn": 4, "quarter_turn": 0}, "method": "search"
+        })),
+        Problems,
+    )
+)]
+pub async fn count(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
+    let parameters = call.parameters(&["method", "format"])?;
+    let method = parameters.choice("method", &Method::ALL, Method::name)?.unwrap_or(Method::Search);
+    let format = call.format(&parameters, &[Format::Json])?;
+    let n = match method {
+        Method::Search => n.within(app.config.max_count, "/count")?,
+        Method::Try => n.within(COUNT_TRY_MAX, "/count with method=try")?,
+        Method::Published => n.within(published::MAX, "/count with method=published")?,
+    };
+    let fact = Fact::new(&format!("count-{n}-{}", method.name()), format);
+    if let Some(response) = fact.without_body(&call) {
+        return Ok(response);
+    }
+    let answer = match method {
+        Method::Search => by_search(&app, n, &call).await?,
+        Method::Try => by_try(&app, n, &call).await?,
+        Method::Published => by_publication(n)?,
+    };
+    Ok(fact.with(super::json(&answer)?))
+}
+
+async fn by_search(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {
+    let limit = app.config.time_limit;
+    let found = app.counts.get(n, call.deadline(limit)).await;
+    let count = found.map_err(|failure| Problem::of_failure(failure, limit))?;
+    Ok(CountAnswer::new(n, Method::Search, count.all).with_classes(*count))
+}
+
+async fn by_try(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {
+    let limit = app.config.time_limit;
+    let search = move |stop: &_| {
+        let (count, steps) = backtrack::count(n, stop)?;
+        Ok(Counted { count, steps })
+    };
+    let found = app.try_counts.get(n.get(), call.deadline(limit), search).await;
+    let counted = found.map_err(|failure| Problem::of_failure(failure, limit))?;
+    Ok(CountAnswer { steps: Some(counted.steps.into()), ..CountAnswer::new(n, Method::Try, counted.count) })
+}
+
+fn by_publication(n: Size) -> Result<CountAnswer, Problem> {
+    let missing = || Problem::Internal { message: format!("the published table has no row for n = {n}") };
+    let Published { all, fundamental, half_turn, quarter_turn, .. } = published::published(n).ok_or_else(missing)?;
+    let source = Source { name: published::SOURCE_NAME, url: published::SOURCE_URL, note: published::note(n) };
+    let count = Count { all, fundamental, half_turn, quarter_turn };
+    Ok(CountAnswer { source: Some(source), ..CountAnswer::new(n, Method::Published, all).with_classes(count) })
+}
+
+impl CountAnswer {
+    fn new(n: Size, method: Method, count: u64) -> Self {
+        Self {
+            n: n.get(),
+            count,
+            count_text: count.to_string(),
+            fundamental: None,
+            fundamental_text: None,
+            symmetric: None,
+            method,
+            steps: None,
+            source: None,
+        }
+    }
+
+    fn with_classes(self, count: Count) -> Self {
+        let Count { fundamental, half_turn, quarter_turn, .. } = count;
+        Self {
+            fundamental: Some(fundamental),
+            fundamental_text: Some(fundamental.to_string()),
+            symmetric: Some(Symmetric { half_turn, quarter_turn }),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What happens to every request on its way in and to every response on its way out: the request's id and arrival,
+//! refusals that concern all routes, and when it has ended, its access line and metrics.
+
+use super::call::Arrival;
+use super::problem::{InternalMessage, Problem};
+use super::state::App;
+use crate::telemetry::{self, Access};
+use axum::body::{Body, Bytes};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+
+/// The caller's address, which the server adds to each request as an extension.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// Takes a request in, lets it be answered, and sends the answer out.
+pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let mut record = Record::begin(&app, &request);
+    request.extensions_mut().insert(Arrival(record.arrival));
+    let mut response = match refusal(&app, &request) {
+        Some(problem) => problem.into_response(),
+        None => next.run(request).await,
+    };
+    if let Some(InternalMessage(message)) = response.extensions_mut().remove() {
+        tracing::error!(request_id = record.id_text(), path = record.uri.path(), "{message}");
+    }
+    record.status = response.status();
+    let headers = response.headers_mut();
+    headers.insert(X_REQUEST_ID, record.id.clone());
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    let took = record.arrival.elapsed().as_secs_f64() * 1e3;
+    if let Ok(timing) = HeaderValue::try_from(format!("total;dur={took:.3}")) {
+        headers.insert(SERVER_TIMING, timing);
+    }
+    response.map(|body| Body::new(Recorded { body, record }))
+}
+
+/// Why a request is not even looked at by its route.
+fn refusal(app: &App, request: &Request) -> Option<Problem> {
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    if app.is_ending() && !matches!(route, Some("/healthz" | "/readyz" | "/metrics")) {
+        return Some(Problem::ShuttingDown);
+    }
+    let takes_no_body = matches!(*request.method(), Method::GET | Method::HEAD | Method::PUT | Method::DELETE);
+    (route.is_some() && takes_no_body && !request.body().is_end_stream()).then_some(Problem::UnexpectedBody)
+}
+
+/// The caller's id if it is short and plain, else a new one.
+fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let plain = |id: &&HeaderValue| {
+        let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+        (1..=64).contains(&id.len()) && id.as_bytes().iter().all(allowed)
+    };
+    if let Some(id) = headers.get(X_REQUEST_ID).filter(plain) {
+        return id.clone();
+    }
+    // Unique in this process by the counter, and among processes by the random keys of the hash.
+    static SECRET: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    static SERIAL: AtomicU64 = AtomicU64::new(0);
+    let id = SECRET.hash_one(SERIAL.fetch_add(1, Ordering::Relaxed));
+    HeaderValue::try_from(format!("{id:016x}")).unwrap_or(HeaderValue::from_static("none"))
+}
+
+/// What is known of a request until it has ended. However it ends, by its answer's last byte, by an error, or because
+/// the caller left, this is dropped then, and writes the one access line and counts.
+struct Record {
+    app: App,
+    arrival: Instant,
+    id: HeaderValue,
+    peer: Option<SocketAddr>,
+    method: Method,
+    uri: Uri,
+    route: Option<MatchedPath>,
+    status: StatusCode,
+    bytes: u64,
+}
+
+/// The status of a request whose caller left before there was an answer; not sent, only recorded.
+const CLIENT_CLOSED_REQUEST: u16 = 499;
+
+impl Record {
+    fn begin(app: &App, request: &Request) -> Self {
+        telemetry::requests_in_flight(1.0);
+        Self {
+            app: app.clone(),
+            arrival: Instant::now(),
+            id: request_id(request.headers()),
+            peer: request.extensions().get::<Peer>().map(|peer| peer.0),
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            route: request.extensions().get().cloned(),
+            status: StatusCode::from_u16(CLIENT_CLOSED_REQUEST).unwrap_or(StatusCode::BAD_REQUEST),
+            bytes: 0,
+        }
+    }
+
+    fn id_text(&self) -> &str {
+        self.id.to_str().unwrap_or_default()
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let (took, status) = (self.arrival.elapsed(), self.status.as_u16());
+        let route = self.route.as_ref().map_or("unmatched", MatchedPath::as_str);
+        telemetry::count_request(route, method_label(&self.method), status, took);
+        telemetry::requests_in_flight(-1.0);
+        let path = self.uri.path_and_query().map_or("", |path| path.as_str());
+        let (method, bytes, peer, id) = (self.method.as_str(), self.bytes, self.peer, self.id_text());
+        self.app.access_log.write(&Access { peer, method, path, status, took, bytes, id });
+    }
+}
+
+/// Callers may invent methods, so only the usual ones are labels.
+fn method_label(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
+/// A body that holds its request's record until its end.
+struct Recorded {
+    body: Body,
+    record: Record,
+}
+
+impl HttpBody for Recorded {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        if let Some(Ok(data)) = frame.as_ref().map(|frame| frame.as_ref().map(Frame::data_ref)) {
+            self.record.bytes += data.map_or(0, |data| data.len() as u64);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,123 @@
+//! The HTTP surface: one file a resource, and what they share.
+//!
+//! A request goes through [`edge`](self), then cross-origin rules, compression and a net for panics, to its route's
+//! handler. A handler parses what it is asked ([`call`]), answers conditions without searching ([`caching`]), calls
+//! one function of the puzzle through the pool, and says it in the negotiated format ([`negotiate`]). Every error is
+//! a [`problem`].
+
+mod caching;
+mod call;
+mod count;
+mod document;
+mod edge;
+mod negotiate;
+mod problem;
+mod service;
+mod solve;
+mod state;
+
+pub use document::Document;
+pub use edge::Peer;
+pub use state::App;
+
+use crate::compute::panic_message;
+use crate::config::Config;
+use axum::Router;
+use axum::http::{HeaderName, HeaderValue, Method};
+use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse as _;
+use axum::routing::get;
+use problem::Problem;
+use serde::Serialize;
+use std::time::Duration;
+use tower::util::option_layer;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::{CompressionLayer, CompressionLevel, Predicate, predicate::SizeAbove};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "nqueens"),
+    components(schemas(document::ProblemBody)),
+    tags(
+        (name = "boards", description = "Solutions of the n-queens puzzle"),
+        (name = "counts", description = "How many solutions there are"),
+        (name = "service", description = "The service itself")
+    )
+)]
+struct Api;
+
+/// All routes that are part of the contract.
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(Api::openapi())
+        .routes(routes!(service::index))
+        .routes(routes!(solve::solve))
+        .routes(routes!(count::count))
+        .routes(routes!(service::healthz))
+        .routes(routes!(service::readyz))
+        .routes(routes!(service::metrics))
+        .routes(routes!(service::openapi_yaml))
+        .routes(routes!(service::openapi_json))
+}
+
+/// The OpenAPI document with the caps of `config`.
+#[must_use]
+pub fn document(config: &Config) -> Document {
+    Document::new(routes().into_openapi(), config)
+}
+
+/// The whole service as a router.
+pub fn router(app: App) -> Router {
+    let cors = cors(&app.config.cors_origin);
+    Router::from(routes())
+        .route("/docs", get(service::docs))
+        .route("/docs/", get(service::docs_page))
+        .route("/docs/{*file}", get(service::docs_file))
+        .fallback(problem::not_found)
+        .method_not_allowed_fallback(problem::method_not_allowed)
+        .layer((
+            from_fn_with_state(app.clone(), edge::edge),
+            option_layer(cors),
+            CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(compressible()),
+            CatchPanicLayer::custom(|payload: Box<dyn std::any::Any + Send>| {
+                Problem::Internal { message: panic_message(payload.as_ref()) }.into_response()
+            }),
+        ))
+        .with_state(app)
+}
+
+/// Bodies worth compressing: from about 1 KB up.
+fn compressible() -> impl Predicate {
+    SizeAbove::new(1024)
+}
+
+/// Cross-origin rules: none unless origins are configured; then the same on every answer, errors too.
+fn cors(origins: &[String]) -> Option<CorsLayer> {
+    if origins.is_empty() {
+        return None;
+    }
+    let allowed = if origins.iter().any(|origin| origin == "*") {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::list(origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()))
+    };
+    let names = ["x-request-id", "server-timing", "retry-after", "location", "etag"].map(HeaderName::from_static);
+    Some(
+        CorsLayer::new()
+            .allow_origin(allowed)
+            .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::DELETE])
+            .allow_headers(
+                ["content-type", "authorization", "x-request-id", "last-event-id"].map(HeaderName::from_static),
+            )
+            .expose_headers(names)
+            .max_age(Duration::from_secs(3600)),
+    )
+}
+
+/// An answer as JSON text.
+fn json(answer: &impl Serialize) -> Result<String, Problem> {
+    serde_json::to_string(answer).map_err(|error| Problem::Internal { message: error.to_string() })
+}

@@ -1,0 +1,126 @@
+//! Which format to answer in.
+
+use super::problem::Problem;
+use axum::http::HeaderValue;
+use headers_accept::Accept;
+use mediatype::{MediaType, MediaTypeBuf};
+use std::str::FromStr as _;
+
+/// A format of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `application/json`.
+    Json,
+    /// `text/plain`, drawn.
+    Text,
+    /// `image/svg+xml`, drawn.
+    Svg,
+}
+
+impl Format {
+    /// The name under which `?format=` asks for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Text => "text",
+            Self::Svg => "svg",
+        }
+    }
+
+    /// The media type without parameters.
+    #[must_use]
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Text => "text/plain",
+            Self::Svg => "image/svg+xml",
+        }
+    }
+
+    /// The value of `Content-Type`.
+    #[must_use]
+    pub const fn content_type(self) -> &'static str {
+        match self {
+            Self::Text => "text/plain; charset=utf-8",
+            Self::Json | Self::Svg => self.media_type(),
+        }
+    }
+}
+
+/// The best of the `offered` formats for the request's `Accept` headers; the first where there are none.
+///
+/// Elements that are no media ranges are passed over, and a lone `*` is read as `*/*`: real clients send such.
+///
+/// # Errors
+/// 406 where none of the offered formats is acceptable.
+pub fn by_accept<'a>(accept: impl IntoIterator<Item = &'a HeaderValue>, offered: &[Format]) -> Result<Format, Problem> {
+    let not_acceptable = |detail: &str| Problem::NotAcceptable {
+        detail: detail.to_owned(),
+        available: offered.iter().map(|format| format.media_type()).collect(),
+    };
+    let mut ranges = Vec::new();
+    for value in accept {
+        for element in value.to_str().unwrap_or_default().split(',').map(str::trim) {
+            match element.strip_prefix('*').filter(|rest| !rest.starts_with('/')) {
+                Some(rest) => ranges.push(format!("*/*{rest}")),
+                None => ranges.push(element.to_owned()),
+            }
+        }
+    }
+    ranges.retain(|range| MediaTypeBuf::from_str(range).is_ok());
+    let Some(&first) = offered.first() else { return Err(not_acceptable("This route has no formats.")) };
+    if ranges.is_empty() || ranges == ["*/*"] {
+        return Ok(first);
+    }
+    let Ok(accept) = Accept::from_str(&ranges.join(", ")) else { return Ok(first) };
+    let types: Vec<_> = offered.iter().map(|format| MediaType::parse(format.media_type())).collect();
+    let chosen = accept.negotiate(types.iter().flatten());
+    let is =
+        |format: &&Format| MediaType::parse(format.media_type()).is_ok_and(|media_type| Some(&media_type) == chosen);
+    offered.iter().find(is).copied().ok_or_else(|| {
+        not_acceptable("The Accept header takes none of the formats this route has; ?format= wins over it.")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: &[Format] = &[Format::Json, Format::Text, Format::Svg];
+
+    fn negotiate(accept: &[&str]) -> Result<Format, Problem> {
+        let values: Vec<_> = accept.iter().map(|text| HeaderValue::from_str(text).expect("a header value")).collect();
+        by_accept(&values, ALL)
+    }
+
+    #[test]
+    fn by_quality_and_specificity() {
+        for (accept, format) in [
+            (&[][..], Format::Json),
+            (&[""], Format::Json),
+            (&["*/*"], Format::Json),
+            (&["text/plain"], Format::Text),
+            (&["image/svg+xml"], Format::Svg),
+            (&["image/*"], Format::Svg),
+            (&["text/html, image/svg+xml;q=0.5, application/json;q=0.4"], Format::Svg),
+            (&["text/plain;q=0.5", "application/json;q=0.6"], Format::Json),
+            (&["application/json;q=0, */*;q=0.1"], Format::Text),
+            (&["*/*;q=0.1, text/*"], Format::Text),
+            (&["TEXT/PLAIN"], Format::Text),
+            (&["text/plain; charset=utf-8"], Format::Text),
+            // What an old HTTP client of a well-known platform sends.
+            (&["text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"], Format::Json),
+            (&["not a media type"], Format::Json),
+        ] {
+            assert_eq!(negotiate(accept), Ok(format), "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_acceptable() {
+        for accept in [&["application/xml"][..], &["application/json;q=0"], &["*/*;q=0"], &["image/png, text/html"]] {
+            assert!(matches!(negotiate(accept), Err(Problem::NotAcceptable { .. })), "{accept:?}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The routes about the service itself: index, health, metrics, the OpenAPI document and its reader.
+
+use super::document::PlainProblems;
+use super::problem::Problem;
+use super::state::App;
+use crate::telemetry;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use axum::http::{HeaderName, StatusCode};
+use axum::response::IntoResponse;
+use serde::Serialize;
+use std::sync::{Arc, LazyLock};
+use utoipa::ToSchema;
+
+const JSON: &str = "application/json";
+/// For answers that change only with a new version or configuration.
+const FOR_A_WHILE: (HeaderName, &str) = (CACHE_CONTROL, "public, max-age=300");
+
+/// The list of routes
+#[utoipa::path(get, path = "/", tag = "service", responses(
+    (status = 200, description = "The routes with a line on each", body = serde_json::Value, content_type = "application/json"),
+    PlainProblems,
+))]
+pub async fn index(State(app): State<App>) -> impl IntoResponse {
+    ([(CONTENT_TYPE, JSON), FOR_A_WHILE], app.document.index.clone())
+}
+
+/// How the service is.
+#[derive(Serialize, ToSchema)]
+pub struct Health {
+    /// `ok` or `ready`.
+    status: &'static str,
+}
+
+/// Liveness: 200 as long as the process answers
+#[utoipa::path(get, path = "/healthz", tag = "service", responses(
+    (status = 200, description = "It answers", body = Health, content_type = "application/json"),
+    PlainProblems,
+))]
+pub async fn healthz() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+/// Readiness: 200 while new requests are taken, 503 once the service is ending
+#[utoipa::path(get, path = "/readyz", tag = "service", responses(
+    (status = 200, description = "It takes requests", body = Health, content_type = "application/json"),
+    PlainProblems,
+))]
+pub async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
+    if app.is_ending() { Err(Problem::ShuttingDown) } else { Ok(Json(Health { status: "ready" })) }
+}
+
+/// Metrics in the Prometheus text format
+#[utoipa::path(get, path = "/metrics", tag = "service", responses(
+    (status = 200, description = "The metrics", body = String, content_type = "text/plain"),
+    PlainProblems,
+))]
+pub async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    let load = app.pool.load();
+    telemetry::searches(load.running, load.waiting);
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], telemetry::metrics().render())
+}
+
+/// This API's OpenAPI document, as YAML
+#[utoipa::path(get, path = "/openapi.yaml", tag = "service", responses(
+    (status = 200, description = "The document", body = String, content_type = "application/yaml"),
+    PlainProblems,
+))]
+pub async fn openapi_yaml(State(app): State<App>) -> impl IntoResponse {
+    ([(CONTENT_TYPE, "application/yaml"), FOR_A_WHILE], app.document.yaml.clone())
+}
+
+/// This API's OpenAPI document, as JSON
+#[utoipa::path(get, path = "/openapi.json", tag = "service", responses(
+    (status = 200, description = "The document", body = serde_json::Value, content_type = "application/json"),
+    PlainProblems,
+))]
+pub async fn openapi_json(State(app): State<App>) -> impl IntoResponse {
+    ([(CONTENT_TYPE, JSON), FOR_A_WHILE], app.document.json.clone())
+}
+
+/// `/docs`: to the reader's folder, from where its relative links work, behind a path prefix too.
+pub async fn docs() -> impl IntoResponse {
+    (StatusCode::PERMANENT_REDIRECT, [(LOCATION, "docs/"), FOR_A_WHILE])
+}
+
+/// `/docs/`: the reader's page.
+pub async fn docs_page() -> Result<impl IntoResponse, Problem> {
+    docs_file_named("index.html")
+}
+
+/// `/docs/{file}`: a file of the reader.
+pub async fn docs_file(file: Option<Path<String>>) -> Result<impl IntoResponse, Problem> {
+    let Some(Path(file)) = file else { return Err(Problem::NotFound) };
+    docs_file_named(&file)
+}
+
+fn docs_file_named(name: &str) -> Result<impl IntoResponse + use<>, Problem> {
+    static CONFIG: LazyLock<Arc<utoipa_swagger_ui::Config<'static>>> =
+        LazyLock::new(|| Arc::new(utoipa_swagger_ui::Config::from("../openapi.json")));
+    let file = utoipa_swagger_ui::serve(name, Arc::clone(&CONFIG))
+        .map_err(|error| Problem::Internal { message: error.to_string() })?
+        .filter(|_| !name.is_empty())
+        .ok_or(Problem::NotFound)?;
+    Ok(([(CONTENT_TYPE, file.content_type), (CACHE_CONTROL, "public, max-age=86400".to_owned())], file.bytes))
+}

@@ -1,0 +1,160 @@
+//! The listener: a cap on connections, deadlines on silent ones, and an orderly end.
+//!
+//! A connection goes through phases. From its opening, or from the first byte of a further request, its header must
+//! be complete within the header timeout; while a request is answered there is no deadline on reading, since the
+//! handlers have theirs; then it may be idle for the keep-alive time. The HTTP library has one timeout for the first
+//! and the last of these, so the deadlines are kept here, around the socket. A reader that takes no byte of its
+//! answer for the whole of the stream time limit is given up too.
+
+mod deadlines;
+
+use crate::config::Config;
+use crate::http::{App, Peer, router};
+use crate::telemetry::{self, AccessLog};
+use axum::Router;
+use axum::extract::Request;
+use deadlines::Guarded;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
+
+/// Serves on `listener` until `shutdown` is cancelled, then ends in order: new requests are turned away and every
+/// search is stopped at once; requests under way have the drain time to end; what is left then is cut off.
+pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, shutdown: CancellationToken) {
+    let _ = telemetry::metrics();
+    let connections = Arc::new(Semaphore::new(config.max_connections as usize));
+    let app = App::new(config, access_log);
+    let server = Server {
+        connections,
+        router: router(app.clone()),
+        app,
+        ending: CancellationToken::new(),
+        cut_off: CancellationToken::new(),
+        tasks: TaskTracker::new(),
+    };
+    let _upkeep = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(upkeep()));
+    tokio::select! {
+        () = server.accept(&listener) => {}
+        () = shutdown.cancelled() => {}
+    }
+    tracing::info!("shutting down");
+    server.app.end();
+    server.ending.cancel();
+    server.tasks.close();
+    // Whoever still connects is answered that the service is ending.
+    let drained = tokio::select! {
+        () = server.accept(&listener) => false,
+        drained = timeout(server.app.config.drain, server.tasks.wait()) => drained.is_ok(),
+    };
+    if !drained {
+        tracing::warn!(connections = server.tasks.len(), "the drain time is over; open connections are cut off");
+    }
+    server.cut_off.cancel();
+}
+
+/// Keeps the metrics from growing between two readings.
+async fn upkeep() {
+    loop {
+        sleep(Duration::from_secs(5)).await;
+        telemetry::metrics().run_upkeep();
+    }
+}
+
+struct Server {
+    app: App,
+    router: Router,
+    connections: Arc<Semaphore>,
+    /// Connections should end after the request under way.
+    ending: CancellationToken,
+    /// Connections should end now.
+    cut_off: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Server {
+    /// Accepts connections for ever. At the cap, new ones wait in the kernel's backlog.
+    async fn accept(&self, listener: &TcpListener) {
+        let mut pause = Duration::ZERO;
+        loop {
+            let Ok(permit) = Arc::clone(&self.connections).acquire_owned().await else { return };
+            match listener.accept().await {
+                Ok((stream, peer)) => {
+                    pause = Duration::ZERO;
+                    self.connected();
+                    let _ = stream.set_nodelay(true); // answers are written whole; waiting for more helps nobody
+                    self.spawn(stream, peer, permit);
+                }
+                Err(error) if is_about_one_connection(&error) => {}
+                Err(error) => {
+                    // Out of file descriptors or memory: trying again at once would only spin.
+                    pause = (pause * 2).clamp(Duration::from_millis(10), Duration::from_secs(1));
+                    tracing::warn!(%error, "cannot accept connections; trying again in {pause:?}");
+                    sleep(pause).await;
+                }
+            }
+        }
+    }
+
+    fn connected(&self) {
+        let open = self.app.config.max_connections as usize - self.connections.available_permits();
+        telemetry::connections(open);
+    }
+
+    fn spawn(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
+        let connection = serve(Guarded::new(stream, &self.app.config), peer, self.router.clone(), self.ending.clone());
+        let (cut_off, connections) = (self.cut_off.clone(), Arc::clone(&self.connections));
+        let most = self.app.config.max_connections as usize;
+        let task = async move {
+            tokio::select! {
+                () = connection => {}
+                () = cut_off.cancelled() => {}
+            }
+            drop(permit);
+            telemetry::connections(most - connections.available_permits());
+        };
+        if self.ending.is_cancelled() {
+            tokio::spawn(task); // one that came late is answered, but not waited for
+        } else {
+            self.tasks.spawn(task);
+        }
+    }
+}
+
+/// Serves one connection to its end.
+async fn serve(stream: Guarded<TcpStream>, peer: SocketAddr, router: Router, ending: CancellationToken) {
+    let phase = stream.phase();
+    let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        let answering = phase.answering();
+        let mut request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(Peer(peer));
+        let answer = router.clone().oneshot(request as Request);
+        async move { answer.await.map(|response| response.map(|body| answering.until_end_of(body))) }
+    });
+    let connection = http1::Builder::new()
+        .timer(hyper_util::rt::TokioTimer::new())
+        .header_read_timeout(None)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    // An error here is the caller's: it left, was too slow, or did not speak HTTP. Its access line tells enough.
+    tokio::select! {
+        ended = connection.as_mut() => { let _ = ended; return; }
+        () = ending.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+/// Whether accepting failed for the sake of one connection alone, which was gone before it was accepted.
+fn is_about_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}

@@ -1,0 +1,234 @@
+//! A socket that keeps a connection's deadlines.
+
+use crate::config::Config;
+use axum::body::{Body, Bytes};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use std::future::Future as _;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep_until};
+
+/// What a connection is about, shared by its socket and its service.
+#[derive(Clone, Default)]
+pub(super) struct Phase(Arc<AtomicU8>);
+
+/// Opened, and no byte has come yet.
+const OPENED: u8 = 0;
+/// A request's header is coming.
+const HEADER: u8 = 1;
+/// A request is being answered.
+const ANSWERING: u8 = 2;
+/// An answer is finished, and the next request has not begun.
+const IDLE: u8 = 3;
+
+impl Phase {
+    fn get(&self) -> u8 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, phase: u8) {
+        self.0.store(phase, Ordering::Relaxed);
+    }
+
+    /// A request is being answered until the returned value is dropped.
+    pub(super) fn answering(&self) -> Answering {
+        self.set(ANSWERING);
+        Answering(self.clone())
+    }
+}
+
+/// While this lives, a request is being answered.
+pub(super) struct Answering(Phase);
+
+impl Answering {
+    /// `body`, which keeps the request being answered until its end.
+    pub(super) fn until_end_of(self, body: Body) -> AnsweringBody {
+        AnsweringBody { body, _answering: self }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.set(IDLE);
+    }
+}
+
+/// A body that is part of an answer.
+pub(super) struct AnsweringBody {
+    body: Body,
+    _answering: Answering,
+}
+
+impl HttpBody for AnsweringBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A socket whose reads and writes fail when their deadline has passed.
+pub(super) struct Guarded<S> {
+    stream: S,
+    phase: Phase,
+    header_timeout: Duration,
+    keep_alive: Duration,
+    stall_limit: Duration,
+    /// The phase that `read_deadline` belongs to.
+    read_phase: u8,
+    read_deadline: Instant,
+    read_alarm: Alarm,
+    /// Since when no byte could be written.
+    stalled_since: Option<Instant>,
+    write_alarm: Alarm,
+}
+
+impl<S> Guarded<S> {
+    pub(super) fn new(stream: S, config: &Config) -> Self {
+        Self {
+            stream,
+            phase: Phase::default(),
+            header_timeout: config.header_timeout,
+            keep_alive: config.keep_alive,
+            stall_limit: config.stream_time_limit,
+            read_phase: OPENED,
+            read_deadline: Instant::now() + config.header_timeout,
+            read_alarm: Alarm::default(),
+            stalled_since: None,
+            write_alarm: Alarm::default(),
+        }
+    }
+
+    /// The connection's phase, to be shared with its service.
+    pub(super) fn phase(&self) -> Phase {
+        self.phase.clone()
+    }
+
+    /// Bytes have come.
+    fn heard(&mut self) {
+        match self.phase.get() {
+            OPENED => self.enter(HEADER, self.read_deadline),
+            IDLE => self.enter(HEADER, Instant::now() + self.header_timeout),
+            _ => {}
+        }
+    }
+
+    /// No byte is there: whether that has gone on for too long.
+    fn silent_too_long(&mut self, cx: &mut Context<'_>) -> bool {
+        let phase = self.phase.get();
+        if phase == ANSWERING {
+            self.read_phase = ANSWERING;
+            return false;
+        }
+        if phase != self.read_phase {
+            self.enter(phase, Instant::now() + self.keep_alive);
+        }
+        self.read_alarm.rings(self.read_deadline, cx)
+    }
+
+    fn enter(&mut self, phase: u8, deadline: Instant) {
+        self.phase.set(phase);
+        (self.read_phase, self.read_deadline) = (phase, deadline);
+    }
+
+    /// Watches the outcome of a write for stalling.
+    fn watched<T>(&mut self, outcome: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+        if outcome.is_ready() {
+            self.stalled_since = None;
+            return outcome;
+        }
+        let since = *self.stalled_since.get_or_insert_with(Instant::now);
+        if self.write_alarm.rings(since + self.stall_limit, cx) { Poll::Ready(Err(timed_out())) } else { Poll::Pending }
+    }
+}
+
+fn timed_out() -> io::Error {
+    io::ErrorKind::TimedOut.into()
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let outcome = Pin::new(&mut this.stream).poll_read(cx, buffer);
+        match outcome {
+            Poll::Pending if this.silent_too_long(cx) => return Poll::Ready(Err(timed_out())),
+            Poll::Ready(Ok(())) if buffer.filled().len() > before => this.heard(),
+            Poll::Pending | Poll::Ready(_) => {}
+        }
+        // A header that dribbles is never silent for long, so its deadline is looked at with each byte too.
+        if this.read_phase == HEADER && this.phase.get() == HEADER && Instant::now() >= this.read_deadline {
+            return Poll::Ready(Err(timed_out()));
+        }
+        outcome
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let outcome = Pin::new(&mut this.stream).poll_write(cx, data);
+        this.watched(outcome, cx)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        data: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let outcome = Pin::new(&mut this.stream).poll_write_vectored(cx, data);
+        this.watched(outcome, cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// A timer that is set as seldom as can be: deadlines mostly move on before they pass, so one that is already set to
+/// an earlier time is left alone and looked at again when it goes off.
+#[derive(Default)]
+struct Alarm {
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Alarm {
+    /// Whether `deadline` has passed; if not, the task is woken when it does.
+    fn rings(&mut self, deadline: Instant, cx: &mut Context<'_>) -> bool {
+        let deadline = tokio::time::Instant::from_std(deadline);
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if sleep.deadline() > deadline {
+            sleep.as_mut().reset(deadline);
+        }
+        while sleep.as_mut().poll(cx).is_ready() {
+            if tokio::time::Instant::now() >= deadline {
+                return true;
+            }
+            sleep.as_mut().reset(deadline);
+        }
+        false
+    }
+}
