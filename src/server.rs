@@ -10,7 +10,7 @@ mod deadlines;
 
 use crate::config::Config;
 use crate::http::{App, Peer, router};
-use crate::telemetry::{self, AccessLog};
+use crate::telemetry::AccessLog;
 use axum::Router;
 use axum::extract::Request;
 use deadlines::Guarded;
@@ -31,9 +31,9 @@ use tower::ServiceExt as _;
 /// Serves on `listener` until `shutdown` is cancelled, then ends in order: new requests are turned away and every
 /// search is stopped at once; requests under way have the drain time to end; what is left then is cut off.
 pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, shutdown: CancellationToken) {
-    let _ = telemetry::metrics();
     let connections = Arc::new(Semaphore::new(config.max_connections as usize));
     let app = App::new(config, access_log);
+    let _upkeep = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(upkeep(app.clone())));
     let server = Server {
         connections,
         router: router(app.clone()),
@@ -42,7 +42,6 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
         cut_off: CancellationToken::new(),
         tasks: TaskTracker::new(),
     };
-    let _upkeep = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(upkeep()));
     tokio::select! {
         () = server.accept(&listener) => {}
         () = shutdown.cancelled() => {}
@@ -63,10 +62,10 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
 }
 
 /// Keeps the metrics from growing between two readings.
-async fn upkeep() {
+async fn upkeep(app: App) {
     loop {
         sleep(Duration::from_secs(5)).await;
-        telemetry::metrics().run_upkeep();
+        app.metrics.fold();
     }
 }
 
@@ -90,7 +89,7 @@ impl Server {
             match listener.accept().await {
                 Ok((stream, peer)) => {
                     pause = Duration::ZERO;
-                    self.connected();
+                    Self::tell_connections(&self.app, &self.connections);
                     let _ = stream.set_nodelay(true); // answers are written whole; waiting for more helps nobody
                     self.spawn(stream, peer, permit);
                 }
@@ -105,25 +104,27 @@ impl Server {
         }
     }
 
-    fn connected(&self) {
-        let open = self.app.config.max_connections as usize - self.connections.available_permits();
-        telemetry::connections(open);
+    /// Tells the metrics how many connections are open.
+    fn tell_connections(app: &App, connections: &Semaphore) {
+        app.metrics.connections(app.config.max_connections as usize - connections.available_permits());
     }
 
     fn spawn(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
-        let connection = serve(Guarded::new(stream, &self.app.config), peer, self.router.clone(), self.ending.clone());
-        let (cut_off, connections) = (self.cut_off.clone(), Arc::clone(&self.connections));
-        let most = self.app.config.max_connections as usize;
+        // One that came when the service was ending already is answered so, but not waited for.
+        let late = self.ending.is_cancelled();
+        let ending = if late { CancellationToken::new() } else { self.ending.clone() };
+        let connection = serve(Guarded::new(stream, &self.app.config), peer, self.router.clone(), ending);
+        let (app, cut_off, connections) = (self.app.clone(), self.cut_off.clone(), Arc::clone(&self.connections));
         let task = async move {
             tokio::select! {
                 () = connection => {}
                 () = cut_off.cancelled() => {}
             }
             drop(permit);
-            telemetry::connections(most - connections.available_permits());
+            Self::tell_connections(&app, &connections);
         };
-        if self.ending.is_cancelled() {
-            tokio::spawn(task); // one that came late is answered, but not waited for
+        if late {
+            tokio::spawn(task);
         } else {
             self.tasks.spawn(task);
         }

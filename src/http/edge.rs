@@ -4,7 +4,7 @@
 use super::call::Arrival;
 use super::problem::{InternalMessage, Problem};
 use super::state::App;
-use crate::telemetry::{self, Access};
+use crate::telemetry::Access;
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
@@ -95,7 +95,7 @@ const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 impl Record {
     fn begin(app: &App, request: &Request) -> Self {
-        telemetry::requests_in_flight(1.0);
+        app.metrics.request_began();
         Self {
             app: app.clone(),
             arrival: Instant::now(),
@@ -118,8 +118,7 @@ impl Drop for Record {
     fn drop(&mut self) {
         let (took, status) = (self.arrival.elapsed(), self.status.as_u16());
         let route = self.route.as_ref().map_or("unmatched", MatchedPath::as_str);
-        telemetry::count_request(route, method_label(&self.method), status, took);
-        telemetry::requests_in_flight(-1.0);
+        self.app.metrics.request_ended(route, method_label(&self.method), status, took);
         let path = self.uri.path_and_query().map_or("", |path| path.as_str());
         let (method, bytes, peer, id) = (self.method.as_str(), self.bytes, self.peer, self.id_text());
         self.app.access_log.write(&Access { peer, method, path, status, took, bytes, id });

@@ -3,7 +3,7 @@
 use super::problem::Problem;
 use axum::http::HeaderValue;
 use headers_accept::Accept;
-use mediatype::{MediaType, MediaTypeBuf};
+use mediatype::{MediaType, MediaTypeBuf, ReadParams as _, names};
 use std::str::FromStr as _;
 
 /// A format of an answer.
@@ -59,16 +59,8 @@ pub fn by_accept<'a>(accept: impl IntoIterator<Item = &'a HeaderValue>, offered:
         detail: detail.to_owned(),
         available: offered.iter().map(|format| format.media_type()).collect(),
     };
-    let mut ranges = Vec::new();
-    for value in accept {
-        for element in value.to_str().unwrap_or_default().split(',').map(str::trim) {
-            match element.strip_prefix('*').filter(|rest| !rest.starts_with('/')) {
-                Some(rest) => ranges.push(format!("*/*{rest}")),
-                None => ranges.push(element.to_owned()),
-            }
-        }
-    }
-    ranges.retain(|range| MediaTypeBuf::from_str(range).is_ok());
+    let values = accept.into_iter().filter_map(|value| value.to_str().ok());
+    let ranges: Vec<_> = values.flat_map(|value| value.split(',')).filter_map(range).collect();
     let Some(&first) = offered.first() else { return Err(not_acceptable("This route has no formats.")) };
     if ranges.is_empty() || ranges == ["*/*"] {
         return Ok(first);
@@ -81,6 +73,19 @@ pub fn by_accept<'a>(accept: impl IntoIterator<Item = &'a HeaderValue>, offered:
     offered.iter().find(is).copied().ok_or_else(|| {
         not_acceptable("The Accept header takes none of the formats this route has; ?format= wins over it.")
     })
+}
+
+/// One element of an `Accept` header as a media range with at most a quality: other parameters (a character set,
+/// mostly) are left out, since no format here comes in several of them. `None` for what is no media range.
+fn range(element: &str) -> Option<String> {
+    let element = element.trim();
+    let spelled = match element.strip_prefix('*').filter(|rest| !rest.starts_with('/')) {
+        Some(rest) => format!("*/*{rest}"),
+        None => element.to_owned(),
+    };
+    let range = MediaTypeBuf::from_str(&spelled).ok()?;
+    let quality = range.get_param(names::Q).map(|quality| format!(";q={quality}")).unwrap_or_default();
+    Some(format!("{}{quality}", range.essence()))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The routes about the service itself: index, health, metrics, the OpenAPI document and its reader.
 
+use super::call::Call;
 use super::document::PlainProblems;
 use super::problem::Problem;
 use super::state::App;
-use crate::telemetry;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
@@ -22,8 +22,9 @@ const FOR_A_WHILE: (HeaderName, &str) = (CACHE_CONTROL, "public, max-age=300");
     (status = 200, description = "The routes with a line on each", body = serde_json::Value, content_type = "application/json"),
     PlainProblems,
 ))]
-pub async fn index(State(app): State<App>) -> impl IntoResponse {
-    ([(CONTENT_TYPE, JSON), FOR_A_WHILE], app.document.index.clone())
+pub async fn index(State(app): State<App>, call: Call) -> Result<impl IntoResponse, Problem> {
+    call.parameters(&[])?;
+    Ok(([(CONTENT_TYPE, JSON), FOR_A_WHILE], app.document.index.clone()))
 }
 
 /// How the service is.
@@ -58,8 +59,8 @@ pub async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
 ))]
 pub async fn metrics(State(app): State<App>) -> impl IntoResponse {
     let load = app.pool.load();
-    telemetry::searches(load.running, load.waiting);
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], telemetry::metrics().render())
+    app.metrics.searches(load.running, load.waiting);
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.render())
 }
 
 /// This API's OpenAPI document, as YAML
@@ -67,8 +68,9 @@ pub async fn metrics(State(app): State<App>) -> impl IntoResponse {
     (status = 200, description = "The document", body = String, content_type = "application/yaml"),
     PlainProblems,
 ))]
-pub async fn openapi_yaml(State(app): State<App>) -> impl IntoResponse {
-    ([(CONTENT_TYPE, "application/yaml"), FOR_A_WHILE], app.document.yaml.clone())
+pub async fn openapi_yaml(State(app): State<App>, call: Call) -> Result<impl IntoResponse, Problem> {
+    call.parameters(&[])?;
+    Ok(([(CONTENT_TYPE, "application/yaml"), FOR_A_WHILE], app.document.yaml.clone()))
 }
 
 /// This API's OpenAPI document, as JSON
@@ -76,8 +78,9 @@ pub async fn openapi_yaml(State(app): State<App>) -> impl IntoResponse {
     (status = 200, description = "The document", body = serde_json::Value, content_type = "application/json"),
     PlainProblems,
 ))]
-pub async fn openapi_json(State(app): State<App>) -> impl IntoResponse {
-    ([(CONTENT_TYPE, JSON), FOR_A_WHILE], app.document.json.clone())
+pub async fn openapi_json(State(app): State<App>, call: Call) -> Result<impl IntoResponse, Problem> {
+    call.parameters(&[])?;
+    Ok(([(CONTENT_TYPE, JSON), FOR_A_WHILE], app.document.json.clone()))
 }
 
 /// `/docs`: to the reader's folder, from where its relative links work, behind a path prefix too.

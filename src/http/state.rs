@@ -6,7 +6,7 @@ use super::solve::FirstSolutions;
 use crate::compute::Pool;
 use crate::config::Config;
 use crate::counts::Counts;
-use crate::telemetry::AccessLog;
+use crate::telemetry::{AccessLog, Metrics};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +29,8 @@ pub struct Inner {
     pub try_counts: TryCounts,
     /// The OpenAPI document.
     pub document: Document,
+    /// What is counted and measured.
+    pub metrics: Metrics,
     /// Where access lines go.
     pub access_log: AccessLog,
     ending: AtomicBool,
@@ -46,6 +48,7 @@ impl App {
             document: super::document(&config),
             config,
             pool,
+            metrics: Metrics::default(),
             access_log,
             ending: AtomicBool::new(false),
         }))

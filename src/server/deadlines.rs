@@ -6,38 +6,44 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use std::future::Future as _;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep_until};
 
-/// What a connection is about, shared by its socket and its service.
-#[derive(Clone, Default)]
-pub(super) struct Phase(Arc<AtomicU8>);
+/// What a connection is about, and since when; shared by its socket and its service.
+#[derive(Clone)]
+pub(super) struct Phase(Arc<Mutex<(Doing, Instant)>>);
 
-/// Opened, and no byte has come yet.
-const OPENED: u8 = 0;
-/// A request's header is coming.
-const HEADER: u8 = 1;
-/// A request is being answered.
-const ANSWERING: u8 = 2;
-/// An answer is finished, and the next request has not begun.
-const IDLE: u8 = 3;
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doing {
+    /// Opened, and no byte has come yet.
+    Opened,
+    /// A request's header is coming.
+    Header,
+    /// A request is being answered.
+    Answering,
+    /// An answer is finished, and the next request has not begun.
+    Idle,
+}
 
 impl Phase {
-    fn get(&self) -> u8 {
-        self.0.load(Ordering::Relaxed)
+    fn new() -> Self {
+        Self(Arc::new(Mutex::new((Doing::Opened, Instant::now()))))
     }
 
-    fn set(&self, phase: u8) {
-        self.0.store(phase, Ordering::Relaxed);
+    fn get(&self) -> (Doing, Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, doing: Doing, since: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (doing, since);
     }
 
     /// A request is being answered until the returned value is dropped.
     pub(super) fn answering(&self) -> Answering {
-        self.set(ANSWERING);
+        self.set(Doing::Answering, Instant::now());
         Answering(self.clone())
     }
 }
@@ -54,7 +60,7 @@ impl Answering {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.0.set(IDLE);
+        self.0.set(Doing::Idle, Instant::now());
     }
 }
 
@@ -88,9 +94,6 @@ pub(super) struct Guarded<S> {
     header_timeout: Duration,
     keep_alive: Duration,
     stall_limit: Duration,
-    /// The phase that `read_deadline` belongs to.
-    read_phase: u8,
-    read_deadline: Instant,
     read_alarm: Alarm,
     /// Since when no byte could be written.
     stalled_since: Option<Instant>,
@@ -101,12 +104,10 @@ impl<S> Guarded<S> {
     pub(super) fn new(stream: S, config: &Config) -> Self {
         Self {
             stream,
-            phase: Phase::default(),
+            phase: Phase::new(),
             header_timeout: config.header_timeout,
             keep_alive: config.keep_alive,
             stall_limit: config.stream_time_limit,
-            read_phase: OPENED,
-            read_deadline: Instant::now() + config.header_timeout,
             read_alarm: Alarm::default(),
             stalled_since: None,
             write_alarm: Alarm::default(),
@@ -119,30 +120,30 @@ impl<S> Guarded<S> {
     }
 
     /// Bytes have come.
-    fn heard(&mut self) {
+    fn heard(&self) {
         match self.phase.get() {
-            OPENED => self.enter(HEADER, self.read_deadline),
-            IDLE => self.enter(HEADER, Instant::now() + self.header_timeout),
-            _ => {}
+            (Doing::Opened, since) => self.phase.set(Doing::Header, since),
+            (Doing::Idle, _) => self.phase.set(Doing::Header, Instant::now()),
+            (Doing::Header | Doing::Answering, _) => {}
+        }
+    }
+
+    /// Until when something must be heard, if there is such a time.
+    fn read_deadline(&self) -> Option<Instant> {
+        match self.phase.get() {
+            (Doing::Opened | Doing::Header, since) => Some(since + self.header_timeout),
+            (Doing::Idle, since) => Some(since + self.keep_alive),
+            (Doing::Answering, _) => None,
         }
     }
 
     /// No byte is there: whether that has gone on for too long.
     fn silent_too_long(&mut self, cx: &mut Context<'_>) -> bool {
-        let phase = self.phase.get();
-        if phase == ANSWERING {
-            self.read_phase = ANSWERING;
-            return false;
-        }
-        if phase != self.read_phase {
-            self.enter(phase, Instant::now() + self.keep_alive);
-        }
-        self.read_alarm.rings(self.read_deadline, cx)
-    }
-
-    fn enter(&mut self, phase: u8, deadline: Instant) {
-        self.phase.set(phase);
-        (self.read_phase, self.read_deadline) = (phase, deadline);
+        let deadline = self.read_deadline();
+        // The HTTP library does not read again when an answer is finished if it is still waiting from before, so the
+        // alarm is set while answering too: it wakes the connection to look at how things stand by then.
+        let look_again = deadline.unwrap_or_else(|| Instant::now() + self.keep_alive);
+        self.read_alarm.rings(look_again, cx) && deadline.is_some()
     }
 
     /// Watches the outcome of a write for stalling.
@@ -171,7 +172,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
             Poll::Pending | Poll::Ready(_) => {}
         }
         // A header that dribbles is never silent for long, so its deadline is looked at with each byte too.
-        if this.read_phase == HEADER && this.phase.get() == HEADER && Instant::now() >= this.read_deadline {
+        if this.phase.get().0 == Doing::Header && this.read_deadline().is_some_and(|at| Instant::now() >= at) {
             return Poll::Ready(Err(timed_out()));
         }
         outcome

@@ -1,0 +1,69 @@
+//! What every answer carries, whatever it is.
+
+use crate::client::{Service, config};
+use hyper::Method;
+use nqueens::config::Config;
+
+const ANY: [&str; 6] = ["/", "/solve/8", "/count/0", "/solve/x", "/nope", "/healthz"];
+
+#[tokio::test]
+async fn a_request_id_the_callers_if_it_is_plain() {
+    let service = Service::default().await;
+    let longest = "x".repeat(64);
+    for path in ANY {
+        for id in ["a", "A-b_c.9", &longest] {
+            assert_eq!(service.get_with(path, &[("x-request-id", id)]).await.header("x-request-id"), Some(id));
+        }
+        for id in ["", "a b", "a/b", "é", &"x".repeat(65)] {
+            let answer = service.get_with(path, &[("x-request-id", id)]).await;
+            let new = answer.header("x-request-id").expect("an id");
+            assert!(new != id && !new.is_empty());
+        }
+        let (one, other) = (service.get(path).await, service.get(path).await);
+        assert_ne!(one.header("x-request-id"), other.header("x-request-id"));
+    }
+}
+
+#[tokio::test]
+async fn server_timing() {
+    let service = Service::default().await;
+    for path in ANY {
+        let answer = service.get(path).await;
+        let timing = answer.header("server-timing").expect("a timing");
+        let total: f64 = timing.strip_prefix("total;dur=").expect("a total").parse().expect("a number");
+        assert!((0.0..10_000.0).contains(&total));
+    }
+}
+
+#[tokio::test]
+async fn cross_origin_rules_are_off_unless_configured() {
+    let service = Service::default().await;
+    let answer = service.get_with("/solve/8", &[("origin", "http://x.test")]).await;
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+    let preflight = [("origin", "http://x.test"), ("access-control-request-method", "GET")];
+    service.send(Method::OPTIONS, "/solve/8", &preflight, "").await.is_problem(405, "method-not-allowed");
+}
+
+#[tokio::test]
+async fn cross_origin_rules_are_the_same_on_errors() {
+    let service = Service::start(Config { cors_origin: vec!["http://x.test".to_owned()], ..config() }).await;
+    for path in ANY {
+        let answer = service.get_with(path, &[("origin", "http://x.test")]).await;
+        assert_eq!(answer.header("access-control-allow-origin"), Some("http://x.test"), "{path}");
+        let answer = service.get_with(path, &[("origin", "http://y.test")]).await;
+        assert_eq!(answer.header("access-control-allow-origin"), None, "{path}");
+    }
+    let preflight = [("origin", "http://x.test"), ("access-control-request-method", "GET")];
+    let answer = service.send(Method::OPTIONS, "/solve/8", &preflight, "").await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("access-control-allow-origin"), Some("http://x.test"));
+    assert!(answer.header("access-control-allow-methods").is_some_and(|methods| methods.contains("GET")));
+    assert!(answer.header("x-request-id").is_some());
+}
+
+#[tokio::test]
+async fn any_origin_may_be_allowed() {
+    let service = Service::start(Config { cors_origin: vec!["*".to_owned()], ..config() }).await;
+    let answer = service.get_with("/solve/x", &[("origin", "http://x.test")]).await;
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+}

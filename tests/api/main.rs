@@ -1,0 +1,13 @@
+//! The service over real sockets, by route and by surface.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+mod caching;
+mod client;
+mod connections;
+mod count;
+mod document;
+mod errors;
+mod headers;
+mod load;
+mod shutdown;
+mod solve;
