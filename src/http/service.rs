@@ -65,7 +65,7 @@ pub async fn metrics(State(app): State<App>) -> impl IntoResponse {
 
 /// This API's OpenAPI document, as YAML
 #[utoipa::path(get, path = "/openapi.yaml", tag = "service", responses(
-    (status = 200, description = "The document", body = String, content_type = "application/yaml"),
+    (status = 200, description = "The document", body = serde_json::Value, content_type = "application/yaml"),
     PlainProblems,
 ))]
 pub async fn openapi_yaml(State(app): State<App>, call: Call) -> Result<impl IntoResponse, Problem> {
