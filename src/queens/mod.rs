@@ -10,6 +10,7 @@
 
 mod board;
 mod size;
+pub mod solutions;
 mod stop;
 
 pub use board::{Board, BoardError, Conflict, Conflicts, Line};
