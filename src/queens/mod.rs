@@ -9,6 +9,7 @@
 //! Every search takes a [`Stop`] and looks at it every few thousand steps.
 
 mod board;
+pub mod complete;
 pub mod estimate;
 mod size;
 pub mod solutions;

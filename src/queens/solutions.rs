@@ -1,7 +1,7 @@
 //! All solutions of one size, in lexicographic order, from any place in that order.
 //!
 //! The search is the plain one, row by row and smallest column first, so solutions come out sorted; its rows are bit
-//! masks. It holds one [`Level`] for each row and nothing else, and it can stop between any two steps and go on from
+//! masks. It holds one `Level` for each row and nothing else, and it can stop between any two steps and go on from
 //! there later. Resuming after a board needs no search either: the board itself says which columns each row has
 //! already tried.
 
