@@ -10,11 +10,14 @@
 
 pub mod backtrack;
 mod board;
+pub mod complete;
 pub mod count;
 pub mod draw;
+pub mod estimate;
 pub mod explicit;
 pub mod published;
 mod size;
+pub mod solutions;
 mod stop;
 pub mod symmetry;
 
