@@ -7,6 +7,10 @@
 //!
 //! A search is told to end through its [`Stop`], for one of three reasons: its deadline passed, its caller is gone
 //! (the future was dropped), or the pool closes. A waiter whose future is dropped leaves the line.
+//!
+//! A long answer comes in **slices**: a [`Pool::slice`] is a short search that waits its turn in a line of its own,
+//! however long, since its caller has the beginning of its answer already. Where both wait, searches and slices take
+//! turns, so that many streams cannot keep a short question waiting, nor many questions a stream.
 
 pub mod flights;
 
@@ -15,7 +19,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::timeout_at;
 
@@ -35,8 +39,27 @@ struct Shared {
 
 struct State {
     free: usize,
-    line: VecDeque<oneshot::Sender<Permit>>,
+    /// Who waits, by what for.
+    searches: VecDeque<Waiter>,
+    slices: VecDeque<Waiter>,
+    /// Whether the next permit goes to a slice where both wait.
+    slice_is_next: bool,
     closed: bool,
+}
+
+type Waiter = oneshot::Sender<Permit>;
+
+impl State {
+    /// Whose turn it is.
+    fn next(&mut self) -> Option<Waiter> {
+        let (first, second) = if self.slice_is_next {
+            (&mut self.slices, &mut self.searches)
+        } else {
+            (&mut self.searches, &mut self.slices)
+        };
+        self.slice_is_next = !self.slice_is_next;
+        first.pop_front().or_else(|| second.pop_front())
+    }
 }
 
 /// Why there is no answer.
@@ -65,6 +88,13 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// What is waited for.
+#[derive(Clone, Copy)]
+enum Line {
+    Searches,
+    Slices,
+}
+
 /// The right to run one search; given on when dropped.
 pub struct Permit {
     shared: Arc<Shared>,
@@ -76,7 +106,7 @@ impl Drop for Permit {
         // its receiver gone is dropped again right there.
         let next = {
             let mut state = self.shared.lock();
-            let next = state.line.pop_front();
+            let next = state.next();
             if next.is_none() {
                 state.free += 1;
             }
@@ -108,7 +138,8 @@ impl Pool {
     /// A pool of `workers` permits and a line of at most `queue` waiters.
     #[must_use]
     pub fn new(workers: usize, queue: usize) -> Self {
-        let state = State { free: workers, line: VecDeque::new(), closed: false };
+        let (searches, slices) = (VecDeque::new(), VecDeque::new());
+        let state = State { free: workers, searches, slices, slice_is_next: false, closed: false };
         Self { shared: Arc::new(Shared { workers, queue, stop: Stop::new(), state: Mutex::new(state) }) }
     }
 
@@ -116,16 +147,16 @@ impl Pool {
     #[must_use]
     pub fn load(&self) -> Load {
         let state = self.shared.lock();
-        let waiting = state.line.iter().filter(|waiter| !waiter.is_closed()).count();
+        let waiting = state.searches.iter().chain(&state.slices).filter(|waiter| !waiter.is_closed()).count();
         Load { running: self.shared.workers - state.free, waiting }
     }
 
     /// Waits for a permit.
     ///
     /// # Errors
-    /// [`Failure::Overloaded`] at once when the line is full; [`Failure::TimeLimit`] at the deadline;
+    /// [`Failure::Overloaded`] at once when the line for searches is full; [`Failure::TimeLimit`] at the deadline;
     /// [`Failure::ShuttingDown`] when the pool is or gets closed.
-    async fn permit(&self, deadline: Option<Instant>) -> Result<Permit, Failure> {
+    async fn permit(&self, deadline: Option<Instant>, line: Line) -> Result<Permit, Failure> {
         let receiver = {
             let mut state = self.shared.lock();
             if state.closed {
@@ -135,14 +166,20 @@ impl Pool {
                 state.free -= 1;
                 return Ok(Permit { shared: Arc::clone(&self.shared) });
             }
-            if state.line.len() >= self.shared.queue {
-                state.line.retain(|waiter| !waiter.is_closed());
-            }
-            if state.line.len() >= self.shared.queue {
-                return Err(Failure::Overloaded);
-            }
+            let line = match line {
+                Line::Searches => {
+                    if state.searches.len() >= self.shared.queue {
+                        state.searches.retain(|waiter| !waiter.is_closed());
+                    }
+                    if state.searches.len() >= self.shared.queue {
+                        return Err(Failure::Overloaded);
+                    }
+                    &mut state.searches
+                }
+                Line::Slices => &mut state.slices,
+            };
             let (sender, receiver) = oneshot::channel();
-            state.line.push_back(sender);
+            line.push_back(sender);
             receiver
         };
         let granted = match deadline {
@@ -165,7 +202,32 @@ impl Pool {
         T: Send + 'static,
         F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
     {
-        let permit = self.permit(deadline).await?;
+        let permit = self.permit(deadline, Line::Searches).await?;
+        self.run(permit, deadline, search).await
+    }
+
+    /// Runs a short search in turn with others: one part of a long answer.
+    ///
+    /// `slice` gets a [`Stop`] that is set after `length`, at which it should give what it has so far; and as for
+    /// [`search`](Self::search), when the future is dropped and when the pool closes.
+    ///
+    /// # Errors
+    /// See [`Failure`]; never [`Failure::Overloaded`], and [`Failure::TimeLimit`] when its turn has not come by
+    /// `deadline`.
+    pub async fn slice<T, F>(&self, deadline: Instant, length: Duration, slice: F) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Stop) -> T + Send + 'static,
+    {
+        let permit = self.permit(Some(deadline), Line::Slices).await?;
+        self.run(permit, None, move |stop| Ok(slice(&stop.with_deadline(Instant::now() + length)))).await
+    }
+
+    async fn run<T, F>(&self, permit: Permit, deadline: Option<Instant>, search: F) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
+    {
         let stop = self.shared.stop.child();
         let _stop_when_dropped = SetOnDrop(stop.clone());
         let stop = match deadline {
@@ -194,12 +256,12 @@ impl Pool {
     /// Ends every search and every wait, and takes no more.
     pub fn close(&self) {
         self.shared.stop.set();
-        let line = {
+        let lines = {
             let mut state = self.shared.lock();
             state.closed = true;
-            std::mem::take(&mut state.line)
+            (std::mem::take(&mut state.searches), std::mem::take(&mut state.slices))
         };
-        drop(line); // the waiters find their senders gone
+        drop(lines); // the waiters find their senders gone
     }
 }
 
@@ -223,7 +285,6 @@ impl Drop for SetOnDrop {
 mod tests {
     use super::*;
     use std::sync::mpsc;
-    use std::time::Duration;
 
     /// A search that says it has begun, then runs until it is stopped, then says so.
     fn endless(began: mpsc::Sender<&'static str>) -> impl FnOnce(&Stop) -> Result<(), Stopped> + Send + 'static {
@@ -297,6 +358,39 @@ mod tests {
         assert_eq!(pool.load(), Load { running: 1, waiting: 0 });
         running.abort();
         assert_eq!(pool.search(None, |_| Ok("in its place")).await, Ok("in its place"));
+    }
+
+    #[tokio::test]
+    async fn searches_and_slices_take_turns_and_only_searches_are_turned_away() {
+        let (pool, (send, mut events)) = (Pool::new(1, 2), mpsc::channel());
+        let running = tokio::spawn({
+            let (pool, send) = (pool.clone(), send.clone());
+            async move { pool.search(None, endless(send)).await }
+        });
+        assert_eq!(next(&mut events).await, "began");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut waiting = tokio::task::JoinSet::new();
+        for name in ["slice", "slice", "slice", "search", "search"] {
+            let (its_pool, send, before) = (pool.clone(), send.clone(), pool.load().waiting);
+            let work = move |_: &Stop| send.send(name).map_err(|_| Stopped);
+            waiting.spawn(async move {
+                match name {
+                    "slice" => its_pool.slice(deadline, Duration::from_secs(1), work).await.map(|_| ()),
+                    _ => its_pool.search(None, work).await,
+                }
+            });
+            while pool.load().waiting == before {
+                tokio::task::yield_now().await;
+            }
+        }
+        assert_eq!(pool.search(None, |_| Ok(())).await, Err(Failure::Overloaded));
+        running.abort();
+        let mut order = Vec::new();
+        while order.len() < 6 {
+            order.push(next(&mut events).await);
+        }
+        assert_eq!(order, ["ended", "search", "slice", "search", "slice", "slice"]);
+        assert!(waiting.join_all().await.iter().all(Result::is_ok));
     }
 
     #[tokio::test]

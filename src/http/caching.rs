@@ -55,7 +55,7 @@ impl Fact {
 }
 
 /// An empty body that does not say that it is empty, so that no length is derived from it.
-struct Unknown;
+pub struct Unknown;
 
 impl HttpBody for Unknown {
     type Data = Bytes;

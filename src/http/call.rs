@@ -2,12 +2,13 @@
 
 use super::negotiate::{self, Format};
 use super::problem::Problem;
-use crate::queens::Size;
+use crate::queens::{Board, Size};
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::{ACCEPT, IF_NONE_MATCH};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderName, Method};
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
@@ -78,6 +79,12 @@ impl Call {
         }
     }
 
+    /// The text of a header, if it is there and is text.
+    #[must_use]
+    pub fn header(&self, name: &HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
     /// Whether the caller says it has the answer with this tag (RFC 9110, `If-None-Match`, compared weakly).
     #[must_use]
     pub fn has(&self, tag: &str) -> bool {
@@ -117,6 +124,58 @@ impl Parameters {
                 choices.iter().map(|&choice| spelling(choice)).collect::<Vec<_>>().join(", ")
             ),
         })
+    }
+}
+
+impl Parameters {
+    /// The whole number that parameter `name` gives, or `default` where it is not given.
+    ///
+    /// # Errors
+    /// 400 where it is not written in plain digits, 422 outside of `range`.
+    pub fn number(&self, name: &'static str, range: RangeInclusive<u64>, default: u64) -> Result<u64, Problem> {
+        let Some(text) = self.get(name) else { return Ok(default) };
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(Problem::InvalidParameter {
+                parameter: name.to_owned(),
+                detail: format!("is {}, but it must be a whole number in plain digits.", quoted(text)),
+            });
+        }
+        // Only a number too large for the type does not parse.
+        text.parse().ok().filter(|number| range.contains(number)).ok_or(Problem::ValueOutOfRange {
+            parameter: name,
+            min: *range.start(),
+            max: *range.end(),
+        })
+    }
+
+    /// The board that parameter `name` gives as columns with commas between, if it is given: a queen in every row,
+    /// of size `n`.
+    ///
+    /// # Errors
+    /// 400 where it is not written so, 422 where it is no such board.
+    pub fn full_board(&self, name: &'static str, n: Size) -> Result<Option<Board>, Problem> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if !text.split(',').all(digits) {
+            return Err(Problem::InvalidParameter {
+                parameter: name.to_owned(),
+                detail: format!("is {}, but it must be a board as columns with commas between.", quoted(text)),
+            });
+        }
+        let columns: Vec<u32> = text.split(',').map(|part| part.parse().unwrap_or(u32::MAX)).collect();
+        let board = Board::new(columns).ok().filter(|board| board.size() == n && board.is_full());
+        board.map(Some).ok_or_else(|| Problem::OffBoard {
+            detail: format!("'{name}' must be {n} columns, each from 1 to {n}: a queen in every row."),
+        })
+    }
+
+    /// Yes or no by parameter `name`; no where it is not given.
+    ///
+    /// # Errors
+    /// 400 for anything but `true` and `false`.
+    pub fn flag(&self, name: &str) -> Result<bool, Problem> {
+        let spelling = |flag| if flag { "true" } else { "false" };
+        Ok(self.choice(name, &[true, false], spelling)?.unwrap_or(false))
     }
 }
 

@@ -81,6 +81,15 @@ pub enum BoardFormat {
     Svg,
 }
 
+/// The values of `format` on routes that answer with a list.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub enum ListFormat {
+    Json,
+    Ndjson,
+}
+
 /// The values of `format` on routes that answer with JSON alone.
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
@@ -115,6 +124,15 @@ impl IntoResponses for Problems {
     }
 }
 
+/// The errors of a route with a board in its body.
+pub struct BodyProblems;
+
+impl IntoResponses for BodyProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        problems(&[400, 405, 406, 408, 413, 415, 422, 500, 503])
+    }
+}
+
 /// The errors of a route without parameters.
 pub struct PlainProblems;
 
@@ -130,7 +148,10 @@ fn problems(statuses: &[u16]) -> BTreeMap<String, RefOr<Response>> {
         404 => "There is nothing at this path",
         405 => "The path does not take this method; see Allow",
         406 => "None of the acceptable formats can be had",
-        422 => "Understood, but outside a fixed limit",
+        408 => "The body did not come in time",
+        413 => "The body is too large",
+        415 => "The body is not JSON",
+        422 => "Understood, but outside a fixed limit or impossible as asked",
         503 => "No room in the line, the time limit was reached, or the service is ending; see Retry-After",
         _ => "A bug in the service",
     };

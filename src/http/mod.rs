@@ -5,16 +5,23 @@
 //! one function of the puzzle through the pool, and says it in the negotiated format ([`negotiate`]). Every error is
 //! a [`problem`].
 
+mod body;
 mod caching;
 mod call;
+mod complete;
 mod count;
 mod document;
 mod edge;
+mod estimate;
 mod negotiate;
 mod problem;
 mod service;
+mod solutions;
 mod solve;
 mod state;
+mod stream;
+mod trace;
+mod verify;
 
 pub use document::Document;
 pub use edge::Peer;
@@ -32,7 +39,10 @@ use serde::Serialize;
 use std::time::Duration;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::compression::{CompressionLayer, CompressionLevel, Predicate, predicate::SizeAbove};
+use tower_http::compression::{
+    CompressionLayer, CompressionLevel, Predicate,
+    predicate::{NotForContentType, SizeAbove},
+};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -55,7 +65,12 @@ fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Api::openapi())
         .routes(routes!(service::index))
         .routes(routes!(solve::solve))
+        .routes(routes!(solutions::solutions))
+        .routes(routes!(verify::verify))
+        .routes(routes!(complete::complete))
+        .routes(routes!(trace::trace))
         .routes(routes!(count::count))
+        .routes(routes!(estimate::estimate))
         .routes(routes!(service::healthz))
         .routes(routes!(service::readyz))
         .routes(routes!(service::metrics))
@@ -89,9 +104,9 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// Bodies worth compressing: from about 1 KB up.
+/// Bodies worth compressing: from about 1 KB up. Streams are left alone, since an encoder would hold lines back.
 fn compressible() -> impl Predicate {
-    SizeAbove::new(1024)
+    SizeAbove::new(1024).and(NotForContentType::const_new(negotiate::Format::Ndjson.content_type()))
 }
 
 /// Cross-origin rules: none unless origins are configured; then the same on every answer, errors too.

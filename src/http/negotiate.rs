@@ -15,6 +15,8 @@ pub enum Format {
     Text,
     /// `image/svg+xml`, drawn.
     Svg,
+    /// `application/x-ndjson`: a stream, one JSON value a line.
+    Ndjson,
 }
 
 impl Format {
@@ -25,6 +27,7 @@ impl Format {
             Self::Json => "json",
             Self::Text => "text",
             Self::Svg => "svg",
+            Self::Ndjson => "ndjson",
         }
     }
 
@@ -35,6 +38,7 @@ impl Format {
             Self::Json => "application/json",
             Self::Text => "text/plain",
             Self::Svg => "image/svg+xml",
+            Self::Ndjson => "application/x-ndjson",
         }
     }
 
@@ -43,7 +47,7 @@ impl Format {
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::Text => "text/plain; charset=utf-8",
-            Self::Json | Self::Svg => self.media_type(),
+            Self::Json | Self::Svg | Self::Ndjson => self.media_type(),
         }
     }
 }

@@ -31,6 +31,13 @@ pub enum Problem {
     },
     /// A body came where none belongs.
     UnexpectedBody,
+    /// The body is not JSON, or not of the route's form.
+    InvalidBody {
+        /// What is wrong, and where.
+        detail: String,
+        /// The place in the body, as `b[3]`; empty where there is none.
+        path: String,
+    },
     /// There is no such route or file.
     NotFound,
     /// The route exists, but not with this method.
@@ -41,6 +48,46 @@ pub enum Problem {
         detail: String,
         /// The media types that can be had.
         available: Vec<&'static str>,
+    },
+    /// The body did not come in time.
+    BodyTimeout {
+        /// How long a request may take.
+        limit: Duration,
+    },
+    /// The body is too large.
+    BodyTooLarge {
+        /// The most bytes that the route takes.
+        max_bytes: usize,
+    },
+    /// The body's media type is not the route's.
+    UnsupportedMediaType,
+    /// A number is understood but outside the parameter's range.
+    ValueOutOfRange {
+        /// The parameter's name.
+        parameter: &'static str,
+        /// The smallest value.
+        min: u64,
+        /// The largest value.
+        max: u64,
+    },
+    /// A list of columns is no board of its size, or a square is not on it.
+    OffBoard {
+        /// Which square or list, and what the board has.
+        detail: String,
+    },
+    /// Queens that were to be kept attack each other.
+    AttackingQueens {
+        /// The pairs, the first thousand by rows, as they are listed by `/verify`.
+        conflicts: Value,
+        /// How many pairs there are.
+        total: u64,
+    },
+    /// A queen that was to be kept stands on a blocked square.
+    QueenOnBlocked {
+        /// The queen's row.
+        row: u32,
+        /// The queen's column.
+        column: u32,
     },
     /// n is understood but outside the route's range.
     SizeOutOfRange {
@@ -95,9 +142,23 @@ impl Problem {
             Self::UnknownParameter { .. } => ("unknown-parameter", "Unknown parameter", StatusCode::BAD_REQUEST),
             Self::RepeatedParameter { .. } => ("repeated-parameter", "Repeated parameter", StatusCode::BAD_REQUEST),
             Self::UnexpectedBody => ("unexpected-body", "Unexpected body", StatusCode::BAD_REQUEST),
+            Self::InvalidBody { .. } => ("invalid-body", "Invalid body", StatusCode::BAD_REQUEST),
             Self::NotFound => ("not-found", "Not found", StatusCode::NOT_FOUND),
             Self::MethodNotAllowed => ("method-not-allowed", "Method not allowed", StatusCode::METHOD_NOT_ALLOWED),
             Self::NotAcceptable { .. } => ("not-acceptable", "Not acceptable", StatusCode::NOT_ACCEPTABLE),
+            Self::BodyTimeout { .. } => ("body-timeout", "Body too slow", StatusCode::REQUEST_TIMEOUT),
+            Self::BodyTooLarge { .. } => ("body-too-large", "Body too large", StatusCode::PAYLOAD_TOO_LARGE),
+            Self::UnsupportedMediaType => {
+                ("unsupported-media-type", "Unsupported media type", StatusCode::UNSUPPORTED_MEDIA_TYPE)
+            }
+            Self::ValueOutOfRange { .. } => {
+                ("value-out-of-range", "Value out of range", StatusCode::UNPROCESSABLE_ENTITY)
+            }
+            Self::OffBoard { .. } => ("off-board", "Off the board", StatusCode::UNPROCESSABLE_ENTITY),
+            Self::AttackingQueens { .. } => ("attacking-queens", "Attacking queens", StatusCode::UNPROCESSABLE_ENTITY),
+            Self::QueenOnBlocked { .. } => {
+                ("queen-on-blocked", "Queen on a blocked square", StatusCode::UNPROCESSABLE_ENTITY)
+            }
             Self::SizeOutOfRange { .. } => ("size-out-of-range", "Size out of range", StatusCode::UNPROCESSABLE_ENTITY),
             Self::Internal { .. } => ("internal", "Internal error", StatusCode::INTERNAL_SERVER_ERROR),
             Self::Overloaded => ("overloaded", "Overloaded", StatusCode::SERVICE_UNAVAILABLE),
@@ -121,7 +182,21 @@ impl Problem {
             Self::MethodNotAllowed => {
                 "This path does not take this method; the Allow header lists those it takes.".to_owned()
             }
-            Self::NotAcceptable { detail, .. } | Self::SizeOutOfRange { detail, .. } => detail.clone(),
+            Self::NotAcceptable { detail, .. }
+            | Self::SizeOutOfRange { detail, .. }
+            | Self::InvalidBody { detail, .. }
+            | Self::OffBoard { detail } => detail.clone(),
+            Self::BodyTimeout { limit } => format!("The body did not come within {limit:?}."),
+            Self::BodyTooLarge { max_bytes } => format!("This route takes bodies of at most {max_bytes} bytes."),
+            Self::UnsupportedMediaType => {
+                "The body must be JSON, uncompressed; send it with 'Content-Type: application/json'.".to_owned()
+            }
+            Self::ValueOutOfRange { parameter, min, max } => format!("'{parameter}' takes {min} to {max}."),
+            Self::AttackingQueens { total: 1, .. } => "Two of the given queens attack each other.".to_owned(),
+            Self::AttackingQueens { total, .. } => format!("{total} pairs of the given queens attack each other."),
+            Self::QueenOnBlocked { row, column } => {
+                format!("The given queen in row {row}, column {column} stands on a blocked square.")
+            }
             Self::Internal { .. } => "Something went wrong in the service; the log has the details.".to_owned(),
             Self::Overloaded => "All workers are busy and the line for them is full; try again soon.".to_owned(),
             Self::TimeLimit { limit } => {
@@ -141,9 +216,17 @@ impl Problem {
             Self::NotAcceptable { available, .. } => json!({ "available": available }),
             Self::SizeOutOfRange { n: Some(n), min, max, .. } => json!({ "n": n, "min": min, "max": max }),
             Self::SizeOutOfRange { n: None, min, max, .. } => json!({ "min": min, "max": max }),
+            Self::InvalidBody { path, .. } => json!({ "path": path }),
+            Self::BodyTooLarge { max_bytes } => json!({ "max_bytes": max_bytes }),
+            Self::ValueOutOfRange { parameter, min, max } => json!({ "parameter": parameter, "min": min, "max": max }),
+            Self::AttackingQueens { conflicts, total } => json!({ "conflicts": conflicts, "conflicts_total": total }),
+            Self::QueenOnBlocked { row, column } => json!({ "row": row, "column": column }),
             Self::UnexpectedBody
             | Self::NotFound
             | Self::MethodNotAllowed
+            | Self::BodyTimeout { .. }
+            | Self::UnsupportedMediaType
+            | Self::OffBoard { .. }
             | Self::Internal { .. }
             | Self::Overloaded
             | Self::TimeLimit { .. }
@@ -167,6 +250,14 @@ impl Problem {
             | Self::NotFound
             | Self::MethodNotAllowed
             | Self::NotAcceptable { .. }
+            | Self::InvalidBody { .. }
+            | Self::BodyTimeout { .. }
+            | Self::BodyTooLarge { .. }
+            | Self::UnsupportedMediaType
+            | Self::ValueOutOfRange { .. }
+            | Self::OffBoard { .. }
+            | Self::AttackingQueens { .. }
+            | Self::QueenOnBlocked { .. }
             | Self::SizeOutOfRange { .. }
             | Self::Internal { .. } => None,
         }
@@ -192,7 +283,11 @@ impl IntoResponse for Problem {
                 response.extensions_mut().insert(InternalMessage(message));
             }
             // The rest of the request is not read, so the connection cannot be used again.
-            Self::UnexpectedBody | Self::ShuttingDown => {
+            Self::UnexpectedBody
+            | Self::BodyTimeout { .. }
+            | Self::BodyTooLarge { .. }
+            | Self::UnsupportedMediaType
+            | Self::ShuttingDown => {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             _ => {}

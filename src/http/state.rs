@@ -1,15 +1,22 @@
 //! What all requests share.
 
+use super::call::Call;
 use super::count::TryCounts;
 use super::document::Document;
+use super::problem::Problem;
 use super::solve::FirstSolutions;
 use crate::compute::Pool;
 use crate::config::Config;
 use crate::counts::Counts;
+use crate::queens::{Stop, Stopped};
 use crate::telemetry::{AccessLog, Metrics};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::Semaphore;
+
+/// Request bodies together take at most so many bytes of memory; a further one waits.
+const BODY_ROOM: usize = 64 << 20;
 
 /// The service's state; clones share it.
 #[derive(Clone)]
@@ -27,6 +34,8 @@ pub struct Inner {
     pub first_solutions: FirstSolutions,
     /// The counts by the lecture's routine.
     pub try_counts: TryCounts,
+    /// Bytes that request bodies may still take, all together.
+    pub body_room: Arc<Semaphore>,
     /// The OpenAPI document.
     pub document: Document,
     /// What is counted and measured.
@@ -45,6 +54,7 @@ impl App {
             counts: Counts::new(pool.clone()),
             first_solutions: FirstSolutions::new(pool.clone()),
             try_counts: TryCounts::new(pool.clone()),
+            body_room: Arc::new(Semaphore::new(BODY_ROOM)),
             document: super::document(&config),
             config,
             pool,
@@ -58,6 +68,20 @@ impl App {
     pub fn end(&self) {
         self.0.ending.store(true, Ordering::SeqCst);
         self.0.pool.close();
+    }
+
+    /// Runs a search of one caller's own on the pool, within the request's time.
+    ///
+    /// # Errors
+    /// 503 when there is no room for it or its time is up, 500 when it panics.
+    pub async fn search<T, F>(&self, call: &Call, search: F) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
+    {
+        let limit = self.config.time_limit;
+        let found = self.pool.search(Some(call.deadline(limit)), search).await;
+        found.map_err(|failure| Problem::of_failure(failure, limit))
     }
 
     /// Whether the service is ending.

@@ -25,6 +25,8 @@
 //! answer, that answer is the lexicographically smallest solution. To visit *all* solutions the same loop runs on
 //! as if each answer had been a failure, and every record is taken back in the end.
 
+pub mod trace;
+
 use super::{Board, Size, Stop, Stopped};
 
 /// How often each of the lecture's steps was taken.

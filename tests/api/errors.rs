@@ -3,7 +3,7 @@
 use crate::client::Service;
 use hyper::Method;
 
-const SIZED: [&str; 2] = ["/solve", "/count"];
+const SIZED: [&str; 5] = ["/solve", "/count", "/solutions", "/trace", "/estimate"];
 
 #[tokio::test]
 async fn sizes_that_are_not_spelled_as_one() {
@@ -59,8 +59,10 @@ async fn parameters_unknown_repeated_or_misspelt_are_named() {
         let problem = service.get(&format!("{route}/8?metod=try")).await.is_problem(400, "unknown-parameter");
         assert_eq!(problem["parameter"], "metod");
         let problem =
-            service.get(&format!("{route}/8?method=try&method=try")).await.is_problem(400, "repeated-parameter");
-        assert_eq!(problem["parameter"], "method");
+            service.get(&format!("{route}/8?format=json&format=json")).await.is_problem(400, "repeated-parameter");
+        assert_eq!(problem["parameter"], "format");
+    }
+    for route in ["/solve", "/count"] {
         for value in ["", "TRY", "try%20", "%ff", "try,search"] {
             let problem = service.get(&format!("{route}/8?method={value}")).await.is_problem(400, "invalid-parameter");
             assert_eq!(problem["parameter"], "method");

@@ -3,11 +3,16 @@
 
 mod caching;
 mod client;
+mod complete;
 mod connections;
 mod count;
 mod document;
 mod errors;
+mod estimate;
 mod headers;
 mod load;
 mod shutdown;
+mod solutions;
 mod solve;
+mod trace;
+mod verify;
