@@ -1,0 +1,211 @@
+//! The work cut into tasks.
+//!
+//! The units of the join are **row sets**: which rows have their queen in the west, Rn in the north and Rs in the
+//! south. They are independent of each other. A [`Plan`] numbers them, and makes tasks of them: several row sets
+//! where they are small, a part of one where they are big, so that a task takes a fraction of a second at any n. What
+//! task i is, is computed from i; there is no list, which at n = 27 would have more entries than any memory.
+//!
+//! Row sets come in sections, by mode and by the number k of west rows in the north. The sets of a section are
+//! numbered with Rs in the outer place: consecutive sets share the south's tables.
+//!
+//! A ledger that keeps finished tasks relies on all of this staying as it is, so any change to it is a change of
+//! [`Plan::VERSION`].
+
+use super::shape::{Mode, Shape};
+use super::subsets::{binomial, subset};
+use crate::queens::Size;
+
+/// How the counting of one size is cut into tasks, numbered from 0. The same on every machine and for any number of
+/// threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    size: Size,
+    tasks: u64,
+    sections: Vec<Section>,
+}
+
+/// The row sets with k west rows in the north and h - k in the south.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Section {
+    pub(super) shape: Shape,
+    pub(super) k: u32,
+    /// C(h, k), which is as well C(h, h - k).
+    side: u64,
+    sets: u64,
+    grain: Grain,
+}
+
+/// How big a task is: so many row sets, or one of so many parts of a single row set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Grain {
+    sets: u64,
+    parts: u64,
+}
+
+impl Grain {
+    /// Chosen by measurement, see `benches/count.rs` for how.
+    fn of(n: u32) -> Self {
+        let (sets, parts) = match n {
+            ..=15 => (64, 1),
+            16 | 17 => (32, 1),
+            18 => (16, 1),
+            19 => (8, 1),
+            20 => (4, 1),
+            21 => (1, 1),
+            22 => (1, 2),
+            23 => (1, 8),
+            24 => (1, 32),
+            25 => (1, 256),
+            26 => (1, 2048),
+            _ => (1, 65536),
+        };
+        Self { sets, parts }
+    }
+}
+
+/// What a task of the join is about: some consecutive row sets of a section, and of each of them one part of so many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Task {
+    pub(super) section: Section,
+    pub(super) sets: std::ops::Range<u64>,
+    pub(super) part: u64,
+    pub(super) parts: u64,
+}
+
+impl Plan {
+    /// The largest n that is planned.
+    pub const MAX: u32 = 27;
+
+    /// Changes whenever the tasks of any n, or their order, change.
+    pub const VERSION: u32 = 1;
+
+    /// The largest n that is counted by plain search, in one task: up to here the tables cost more than they save.
+    pub(super) const PLAIN: u32 = 11;
+
+    /// The plan for size `n`, or `None` above [`Plan::MAX`].
+    #[must_use]
+    pub fn new(n: Size) -> Option<Self> {
+        let size = n;
+        let n = n.get();
+        if n > Self::MAX {
+            return None;
+        }
+        let sections: Vec<Section> = if n <= Self::PLAIN { Vec::new() } else { Section::all(n).collect() };
+        let tasks = sections.iter().map(Section::tasks).sum::<u64>().max(1);
+        Some(Self { size, tasks, sections })
+    }
+
+    /// The size it is for.
+    #[must_use]
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// How many tasks there are, at least one.
+    #[must_use]
+    pub fn tasks(&self) -> u64 {
+        self.tasks
+    }
+
+    /// What a task of the join is about; `None` where there is no join, or no such task.
+    pub(super) fn task(&self, mut task: u64) -> Option<Task> {
+        for section in &self.sections {
+            if task < section.tasks() {
+                let Grain { sets, parts } = section.grain;
+                let (first, part) = (task / parts * sets, task % parts);
+                return Some(Task { section: *section, sets: first..(first + sets).min(section.sets), part, parts });
+            }
+            task -= section.tasks();
+        }
+        None
+    }
+}
+
+impl Section {
+    fn all(n: u32) -> impl Iterator<Item = Self> {
+        let modes: &[Mode] = if n.is_multiple_of(2) { &[Mode::Even] } else { &[Mode::Open, Mode::Centre] };
+        modes.iter().flat_map(move |&mode| {
+            let shape = Shape::new(mode, n);
+            (0..=shape.h / 2).rev().map(move |k| {
+                let side = binomial(shape.h, k);
+                let mut section = Self { shape, k, side, sets: side * side, grain: Grain::of(n) };
+                if section.folded() {
+                    section.sets = side * (side + 1) / 2;
+                }
+                section
+            })
+        })
+    }
+
+    /// Whether north and south have as many west rows.
+    pub(super) fn tie(&self) -> bool {
+        2 * self.k == self.shape.h
+    }
+
+    /// Whether of the two sets (Rn, Rs) and (Rs, Rn) the section has only one, the one with Rn ≤ Rs.
+    fn folded(&self) -> bool {
+        self.tie() && self.shape.mode != Mode::Open
+    }
+
+    fn tasks(&self) -> u64 {
+        self.sets.div_ceil(self.grain.sets) * self.grain.parts
+    }
+
+    /// The row set with number `set`, as (Rn, Rs).
+    pub(super) fn rows(&self, set: u64) -> (u32, u32) {
+        let (south, north) = if self.folded() {
+            // Rs may have side different numbers, and under Rs number s, Rn may have s + 1. Line s and line
+            // side - 1 - s have side + 1 sets together: as side is even (it is a central binomial coefficient), all
+            // lines can be put together in twos.
+            let (line, at) = (set / (self.side + 1), set % (self.side + 1));
+            if at <= line { (line, at) } else { (self.side - 1 - line, at - line - 1) }
+        } else {
+            (set / self.side, set % self.side)
+        };
+        (subset(self.k, north), subset(self.shape.h - self.k, south))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn plan(n: u32) -> Plan {
+        Plan::new(Size::new(n).expect("a size")).expect("a plan")
+    }
+
+    #[test]
+    fn every_row_set_is_in_exactly_one_task() {
+        for n in Plan::PLAIN + 1..=19 {
+            let plan = plan(n);
+            let mut seen = HashSet::new();
+            for task in (0..plan.tasks()).map(|task| plan.task(task).expect("a task")) {
+                assert_eq!(task.parts, 1);
+                for set in task.sets {
+                    let (north, south) = task.section.rows(set);
+                    assert!(seen.insert((task.section.shape.mode == Mode::Centre, north, south)));
+                }
+            }
+            let h = n / 2;
+            let (rows, ties) = (binomial(2 * h, h), binomial(h, h / 2).pow(2) * u64::from(h.is_multiple_of(2)));
+            let fold = |fixed: u64| (rows + fixed) / 2;
+            let even = fold(if h.is_multiple_of(2) { binomial(h, h / 2) } else { 0 });
+            let expected = if n.is_multiple_of(2) { even } else { fold(ties) + even };
+            assert_eq!(seen.len() as u64, expected, "n = {n}");
+            assert_eq!(plan.task(plan.tasks()), None);
+        }
+    }
+
+    #[test]
+    fn big_plans_are_as_cheap_as_small_ones() {
+        for n in 1..=Plan::MAX {
+            let plan = plan(n);
+            assert!(plan.sections.len() <= 14 && plan.tasks() >= 1);
+            if let Some(last) = plan.task(plan.tasks() - 1) {
+                assert_eq!(last.sets.end, last.section.sets);
+            }
+        }
+        assert_eq!(Plan::new(Size::new(28).expect("a size")), None);
+    }
+}

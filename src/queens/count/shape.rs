@@ -1,0 +1,142 @@
+//! The board cut into four quarters, and the diagonals that queens of different quarters can meet on.
+//!
+//! Let h = ⌊n/2⌋. The **west** half is the h westernmost columns, the **east** half the rest; the **north** is h rows
+//! on one side, the **south** h rows on the other. Inside a quarter, squares are named from the outside: row 0 is the
+//! edge of the board, row h - 1 the innermost, and columns likewise. So a north-south or east-west reflection of the
+//! board changes which quarter a square is in and nothing else, and row sets of north and south compare as they are.
+//!
+//! With an even n the quarters are the whole board. With an odd n there are also a middle row and a middle column,
+//! and two ways to treat them, depending on whether a queen stands where they cross (see `symmetry`):
+//!
+//! - [`Mode::Open`], the centre is empty. Symmetry lets us ask that the middle row's queen is in the east, b columns
+//!   from the centre, and the middle column's a rows from it, with 0 < b < a. So the middle column belongs to the
+//!   east, as its column h, and the middle row to the south-east quarter, as its row h.
+//! - [`Mode::Centre`], a queen on the centre square. The middle row, the middle column and both long diagonals are
+//!   taken by it; the four quarters of h rows and h columns are left.
+//!
+//! # Shared diagonals
+//! Whether queens of two quarters attack each other along a diagonal is asked thousands of millions of times. So each
+//! square carries a word with a bit for each of its two diagonals, [`Square::lines`], and two quarters go together
+//! when the words of their queens, ORed, have no bit in common. Only diagonals that cross from the west to the east
+//! get a bit: a diagonal on which north and south of the same half can meet crosses over too (it leaves its half
+//! through the middle of the board). That is at most 2h diagonals in each direction, 52 at n = 27; the other bits of
+//! the word are free for the condition b < a, see [`Shape::order`].
+
+/// The three boards that are joined from quarters in the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// n is even.
+    Even,
+    /// n is odd, the centre square is empty.
+    Open,
+    /// n is odd, a queen stands on the centre square.
+    Centre,
+}
+
+/// A quarter of the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quarter {
+    NorthWest,
+    SouthWest,
+    NorthEast,
+    SouthEast,
+}
+
+/// A square on which a quarter may have a queen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Square {
+    /// Its diagonals, all of them, and its part in the condition b < a: two queens of one quarter exclude each other
+    /// when these have a bit in common (or their rows or columns are the same).
+    pub(super) conflicts: u128,
+    /// The same for queens of different quarters: only the diagonals that cross from the west to the east.
+    pub(super) lines: u64,
+    /// Whether the square is on one of the two long diagonals of the board, where that makes a difference to the weight
+    /// of a solution (see `symmetry`): in the mode Even.
+    pub(super) long: bool,
+}
+
+/// A board size and a mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) mode: Mode,
+    pub(super) n: u32,
+    /// ⌊n/2⌋
+    pub(super) h: u32,
+}
+
+impl Shape {
+    pub(super) fn new(mode: Mode, n: u32) -> Self {
+        Self { mode, n, h: n / 2 }
+    }
+
+    /// How many columns the east has.
+    pub(super) fn east_columns(self) -> u32 {
+        self.h + u32::from(self.mode == Mode::Open)
+    }
+
+    /// How many columns the quarter has.
+    pub(super) fn columns(self, quarter: Quarter) -> u32 {
+        match quarter {
+            Quarter::NorthWest | Quarter::SouthWest => self.h,
+            Quarter::NorthEast | Quarter::SouthEast => self.east_columns(),
+        }
+    }
+
+    /// The square in this row and column of the quarter (from the outside), or `None` if no queen may stand there.
+    pub(super) fn square(self, quarter: Quarter, row: u32, column: u32) -> Option<Square> {
+        let (n, h) = (self.n, self.h);
+        let (north, west) = match quarter {
+            Quarter::NorthWest => (true, true),
+            Quarter::SouthWest => (false, true),
+            Quarter::NorthEast => (true, false),
+            Quarter::SouthEast => (false, false),
+        };
+        let i = if north { row } else { n - 1 - row };
+        let j = if west { column } else { n - 1 - column };
+        let long = i == j || i + j == n - 1;
+        let order = match self.mode {
+            Mode::Even if long && !west => return None,
+            Mode::Centre if long => return None,
+            Mode::Even | Mode::Centre => 0,
+            Mode::Open => self.order(i, j)?,
+        };
+        // i + j from h to 3h - 1 and j - i from -h to h - 1 are all that west and east have in common. Both as numbers
+        // from 0 to 2h - 1, and what is outside that range as no bit.
+        let bit = |at: Option<u32>| at.filter(|&at| at < 2 * h).map_or(0, |at| 1u64 << at);
+        let lines = bit((i + j).checked_sub(h)) | bit((h + j).checked_sub(i)) << (2 * h) | order << (4 * h);
+        let conflicts = 1u128 << (i + j) | 1u128 << (2 * n - 1 + n - 1 + j - i) | u128::from(order) << (4 * n);
+        Some(Square { conflicts, lines, long: long && self.mode == Mode::Even })
+    }
+
+    /// The condition 0 < b < a of the mode Open as bits, so that it is checked together with the diagonals: the middle
+    /// column's queen has the bit of its a, the middle row's queen those of every a ≤ b, and a clash is a common bit.
+    /// `None` for a square that no condition allows.
+    fn order(self, i: u32, j: u32) -> Option<u64> {
+        let h = self.h;
+        if j == h {
+            let a = i.abs_diff(h);
+            (a >= 2).then(|| 1 << (a - 2)).map(|bit: u64| bit & self.orders())
+        } else if i == h {
+            let b = j.checked_sub(h)?;
+            (b < h).then(|| ((1 << (b - 1)) - 1) & self.orders())
+        } else {
+            Some(0)
+        }
+    }
+
+    /// All bits of [`order`](Self::order): a = h needs none, as b is less than h anyway.
+    fn orders(self) -> u64 {
+        (1 << self.h.saturating_sub(2)) - 1
+    }
+
+    /// The two most central of the diagonals i + j that an east queen may stand on, as they are in `lines`. They cross
+    /// from the south-west to the north-east, and most of both quarters' placements use one or the other.
+    pub(super) fn central(self) -> [u64; 2] {
+        // i + j = n - 1 is the long diagonal, which is closed to the east except in the mode Open.
+        let at = |k: u32| 1u64 << (k - self.h);
+        match self.mode {
+            Mode::Open => [at(self.n - 1), at(self.n - 2)],
+            Mode::Even | Mode::Centre => [at(self.n - 2), at(self.n)],
+        }
+    }
+}
