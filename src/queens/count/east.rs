@@ -14,6 +14,9 @@ use crate::queens::{Stop, Stopped};
 /// After so many pairs of quarters, listing patterns looks at its stop.
 const CHECK: usize = 1 << 16;
 
+/// So many north-east placements at most are united with south-east ones at a time: that much room is kept free.
+const ONES: usize = 64;
+
 /// The patterns of a row set, or of a part of it.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
@@ -47,14 +50,14 @@ impl Patterns {
                 let range = range.start.max(wanted.start)..range.end.min(wanted.end);
                 let other = north.sets - 1 - set;
                 let others = south.lines.get(south.range(0, other..other + 1)).unwrap_or_default();
-                for &one in north.lines.get(range).unwrap_or_default() {
-                    let room = self.len + others.len();
+                for ones in north.lines.get(range).unwrap_or_default().chunks(ONES) {
+                    let room = self.len + ones.len() * others.len();
                     if self.words.len() < room {
                         self.words.resize(room.next_power_of_two().max(BLOCK), 0);
                     }
                     let out = self.words.get_mut(self.len..room).unwrap_or_default();
-                    self.len += lanes.unite(one, others, out);
-                    tried += others.len();
+                    self.len += lanes.unite(ones, others, out);
+                    tried += ones.len() * others.len();
                 }
                 if tried > CHECK {
                     tried = 0;

@@ -86,7 +86,7 @@ impl Join {
                     if span.steps == 0 {
                         continue;
                     }
-                    let places = items.ys.get(chunk.ys.clone()).unwrap_or_default().iter();
+                    let places = items.ys(chunk).iter();
                     let places = places.filter_map(|&place| y.pairs.get(place as usize).copied());
                     rows(lanes, shape, y, places, y_pairs, span, ys.as_mut_slice());
                     for (long, list) in items.of(chunk).into_iter().enumerate() {

@@ -34,30 +34,64 @@ pub(super) const Y_SHIFT: u32 = 26;
 /// The y of a chunk, at most.
 pub(super) const CHUNK: usize = 1 << (32 - Y_SHIFT);
 
+/// North-west placements, by their lines, and the name of the first.
+pub(super) type Named<'a> = (u32, &'a [u64]);
+
+/// Some south-west placements on the same columns: their lines, the place of the first in its table, and the row of
+/// the chunk that it will have, which is so many before the end of the chunk at least.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run<'a> {
+    pub(super) lines: &'a [u64],
+    pub(super) place: u32,
+    pub(super) slot: u32,
+}
+
+/// What [`Lanes::meet`] has appended: items without and with an x on a long diagonal, and y.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Met {
+    pub(super) items: [usize; 2],
+    pub(super) ys: usize,
+}
+
 pub(super) trait Lanes: Copy {
-    /// Appends `one | other` for each of the others that has no bit in common with one; tells how many. There is room
-    /// in `out` for all.
-    fn unite(self, one: u64, others: &[u64], out: &mut [u64]) -> usize {
+    /// Appends `one | other` for each pair of them that has no bit in common; tells how many. There is room in `out`
+    /// for all pairs. The number of the others is a multiple of four.
+    fn unite(self, ones: &[u64], others: &[u64], out: &mut [u64]) -> usize {
         let mut len = 0;
-        for &other in others {
-            if let Some(slot) = out.get_mut(len) {
-                *slot = one | other;
+        for &one in ones {
+            for &other in others {
+                if let Some(slot) = out.get_mut(len) {
+                    *slot = one | other;
+                }
+                len += usize::from(one & other == 0);
             }
-            len += usize::from(one & other == 0);
         }
         len
     }
 
-    /// The same, but what is appended is `name` plus the place of the other.
-    fn meet(self, one: u64, others: &[u64], name: u32, out: &mut [u32]) -> usize {
-        let mut len = 0;
-        for (name, &other) in (name..).zip(others) {
-            if let Some(slot) = out.get_mut(len) {
-                *slot = name;
+    /// Appends an item for each y of the run and each x of the two lists that have no line in common, and for each y
+    /// that has an item its place. There is room for all. The number of x in a list is a multiple of four.
+    fn meet(self, run: Run<'_>, xs: [Named<'_>; 2], mut out: [&mut [u32]; 2], ys: &mut [u32]) -> Met {
+        let mut met = Met::default();
+        for (place, &y) in (run.place..).zip(run.lines) {
+            let slot = (run.slot + met.ys as u32) << Y_SHIFT;
+            let mut found = 0;
+            for ((list, len), (name, xs)) in out.iter_mut().zip(&mut met.items).zip(xs) {
+                let before = *len;
+                for (item, x) in (slot | name..).zip(xs) {
+                    if let Some(at) = list.get_mut(*len) {
+                        *at = item;
+                    }
+                    *len += usize::from(y & x == 0);
+                }
+                found += *len - before;
             }
-            len += usize::from(one & other == 0);
+            if let Some(at) = ys.get_mut(met.ys) {
+                *at = place;
+            }
+            met.ys += usize::from(found > 0);
         }
-        len
+        met
     }
 
     /// Transposes a matrix of bits.

@@ -1,5 +1,7 @@
 //! Exact counting.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod east;
 mod join;
 mod lanes;

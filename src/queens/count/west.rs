@@ -10,7 +10,7 @@
 //!
 //! Items of a chunk are in two lists, by whether x has a queen on a long diagonal, as their weights differ.
 
-use super::lanes::{CHUNK, Lanes, Y_SHIFT};
+use super::lanes::{CHUNK, Lanes, Named, Run};
 use super::quarter::{Table, classes};
 use super::shape::Quarter;
 use crate::queens::{Stop, Stopped};
@@ -25,7 +25,7 @@ pub(super) struct Items {
     pub(super) windows: Vec<Window>,
     pub(super) chunks: Vec<Chunk>,
     /// The south-west placements that have items, as places in their table.
-    pub(super) ys: Vec<u32>,
+    ys: List,
     lists: [List; 2],
 }
 
@@ -74,7 +74,7 @@ impl Items {
     ) -> Result<(), Stopped> {
         self.windows.clear();
         self.chunks.clear();
-        self.ys.clear();
+        self.ys.len = 0;
         self.lists.iter_mut().for_each(|list| list.len = 0);
         let per_window = (WINDOW * x.sets / x.lines.len().max(1)).clamp(1, x.sets);
         for first in (0..x.sets).step_by(per_window) {
@@ -91,7 +91,7 @@ impl Items {
                     if places.is_empty() {
                         continue;
                     }
-                    let mut partners: [(u32, &[u64]); 2] = [(0, &[]); 2];
+                    let mut partners: [Named<'_>; 2] = [(0, &[]); 2];
                     for (long, partners) in partners.iter_mut().enumerate() {
                         let range = x.range(long, set..set + 1);
                         if wanted(class / 4, long) {
@@ -99,22 +99,28 @@ impl Items {
                             *partners = (name as u32, x.lines.get(range).unwrap_or_default());
                         }
                     }
-                    for (place, &one) in (places.start as u32..).zip(y.lines.get(places).unwrap_or_default()) {
-                        let slot = self.ys.len() - chunk.ys.start;
-                        let mut found = 0;
-                        for (list, (name, others)) in self.lists.iter_mut().zip(partners) {
-                            let name = name | (slot as u32) << Y_SHIFT;
-                            let more = lanes.meet(one, others, name, list.room(others.len()));
-                            list.len += more;
-                            found += more;
+                    let mut place = places.start as u32;
+                    let mut rest = y.lines.get(places).unwrap_or_default();
+                    while !rest.is_empty() {
+                        // Each takes one row of the chunk at most.
+                        let slot = self.ys.len - chunk.ys.start;
+                        let (lines, later) = rest.split_at(rest.len().min(CHUNK - slot));
+                        let [none, long] = &mut self.lists;
+                        let out = [
+                            none.room(lines.len() * partners[0].1.len()),
+                            long.room(lines.len() * partners[1].1.len()),
+                        ];
+                        let run = Run { lines, place, slot: slot as u32 };
+                        let met = lanes.meet(run, partners, out, self.ys.room(lines.len()));
+                        none.len += met.items[0];
+                        long.len += met.items[1];
+                        self.ys.len += met.ys;
+                        if slot + met.ys == CHUNK {
+                            self.close(chunk);
+                            chunk = self.open(class);
                         }
-                        if found > 0 {
-                            self.ys.push(place);
-                            if slot + 1 == CHUNK {
-                                self.close(chunk);
-                                chunk = self.open(class);
-                            }
-                        }
+                        rest = later;
+                        place += lines.len() as u32;
                     }
                 }
                 self.close(chunk);
@@ -129,13 +135,18 @@ impl Items {
         [0, 1].map(|long| self.lists[long].items.get(chunk.items[long].clone()).unwrap_or_default())
     }
 
+    /// The south-west placements of a chunk, as places in their table.
+    pub(super) fn ys(&self, chunk: &Chunk) -> &[u32] {
+        self.ys.items.get(chunk.ys.clone()).unwrap_or_default()
+    }
+
     fn open(&self, class: usize) -> Chunk {
         let [none, long] = [self.lists[0].len, self.lists[1].len];
-        Chunk { class, ys: self.ys.len()..self.ys.len(), items: [none..none, long..long] }
+        Chunk { class, ys: self.ys.len..self.ys.len, items: [none..none, long..long] }
     }
 
     fn close(&mut self, mut chunk: Chunk) {
-        chunk.ys.end = self.ys.len();
+        chunk.ys.end = self.ys.len;
         if chunk.ys.is_empty() {
             return;
         }
@@ -146,6 +157,6 @@ impl Items {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        4 * (self.ys.capacity() + self.lists[0].items.capacity() + self.lists[1].items.capacity())
+        4 * (self.ys.items.capacity() + self.lists[0].items.capacity() + self.lists[1].items.capacity())
     }
 }

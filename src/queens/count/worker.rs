@@ -1,5 +1,7 @@
 //! Running tasks: the tables that tasks share, and which kernel does the inner loops.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx2::Avx2;
 use super::join::{Join, Order, Quarters};
 use super::lanes::{Lanes, Portable};
 use super::plain;
@@ -27,7 +29,8 @@ const KEEP: usize = 64 << 20;
 #[derive(Debug)]
 pub struct Worker {
     plan: Plan,
-    kernel: Kernel,
+    #[cfg(target_arch = "x86_64")]
+    avx2: Option<Avx2>,
     tables: Tables,
     join: Join,
 }
@@ -36,7 +39,13 @@ impl Worker {
     /// A worker for the tasks of this plan.
     #[must_use]
     pub fn new(plan: &Plan, kernel: Kernel) -> Self {
-        Self { plan: plan.clone(), kernel, tables: Tables::default(), join: Join::new() }
+        Self {
+            plan: plan.clone(),
+            #[cfg(target_arch = "x86_64")]
+            avx2: if kernel == Kernel::Best { Avx2::detect() } else { None },
+            tables: Tables::default(),
+            join: Join::new(),
+        }
     }
 
     /// The number of solutions that task `task` stands for; 0 for a task that the plan does not have.
@@ -48,13 +57,15 @@ impl Worker {
             return if task == 0 { plain::count(self.plan.size(), stop) } else { Ok(0) };
         }
         match self.plan.task(task) {
-            Some(task) => self.run_with(Portable, &task, stop),
+            Some(task) => match self.avx2 {
+                Some(avx2) => self.run_with(avx2, &task, stop),
+                None => self.run_with(Portable, &task, stop),
+            },
             None => Ok(0),
         }
     }
 
     fn run_with<L: Lanes>(&mut self, lanes: L, task: &Task, stop: &Stop) -> Result<u64, Stopped> {
-        let _ = self.kernel;
         let shape = task.section.shape;
         let mut sum = 0;
         for set in task.sets.clone() {
