@@ -7,7 +7,10 @@
 
 #![allow(unsafe_code)]
 
-use super::lanes::{self, CHUNK, Lanes, Met, Named, Row, Run, Span, Y_SHIFT};
+use super::lanes::{self, Bin, Lanes, Numbered, PairRows, Row, Span, X_BITS};
+use super::list::List;
+use super::quarter::Pairs;
+use super::shape::Central;
 use std::arch::x86_64::*;
 
 /// Proof that the processor has AVX2, BMI and POPCNT.
@@ -23,14 +26,14 @@ impl Avx2 {
 }
 
 impl Lanes for Avx2 {
-    fn unite(self, ones: &[u64], others: &[u64], out: &mut [u64]) -> usize {
+    fn unite(self, ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; 4]) {
         // SAFETY: that `self` exists proves that the processor has what the function needs.
-        unsafe { unite(ones, others, out) }
+        unsafe { unite(ones, others, central, out) }
     }
 
-    fn meet(self, run: Run<'_>, xs: [Named<'_>; 2], out: [&mut [u32]; 2], ys: &mut [u32]) -> Met {
+    fn meet(self, ys: (&[u64], &[Pairs]), xs: [Numbered<'_>; 2], central: Central, out: &mut [Bin; 4]) {
         // SAFETY: as above.
-        unsafe { meet(run, xs, out, ys) }
+        unsafe { meet(ys, xs, central, out) }
     }
 
     fn transpose(self, matrix: &mut [u64; 64]) {
@@ -38,13 +41,12 @@ impl Lanes for Avx2 {
         unsafe { transpose(matrix) }
     }
 
-    #[inline(always)]
-    fn and<const P: usize>(self, rows: [&Row; P], span: Span, to: &mut Row) {
+    fn rows<const P: usize>(self, placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
         // SAFETY: as above.
-        unsafe { and(rows, span, to) }
+        unsafe { rows::<P>(placements, pairs, span, out) }
     }
 
-    fn join(self, items: &[u32], xs: &[Row], ys: &[Row; CHUNK], span: Span) -> u64 {
+    fn join(self, items: &[u32], xs: &[Row], ys: &[Row], span: Span) -> u64 {
         let from = span.from;
         // SAFETY: as above.
         unsafe {
@@ -125,48 +127,57 @@ fn disjoint(one: __m256i, others: __m256i) -> usize {
     (_mm256_movemask_pd(_mm256_castsi256_pd(fit)) & 15) as usize
 }
 
-#[target_feature(enable = "avx2,popcnt")]
-fn unite(ones: &[u64], others: &[u64], out: &mut [u64]) -> usize {
-    let mut len = 0;
-    for &one in ones {
-        let one = _mm256_set1_epi64x(one as i64);
-        for others in others.as_chunks().0 {
-            let others = load(others);
-            let fit = disjoint(one, others);
-            if let Some(to) = out.get_mut(len..).and_then(<[u64]>::first_chunk_mut) {
-                store(to, _mm256_permutevar8x32_epi32(_mm256_or_si256(one, others), load(&PACK[fit])));
-            }
-            len += fit.count_ones() as usize;
-        }
-    }
-    len
+/// Four items from a place on.
+#[inline(always)]
+fn at<T>(room: &mut [T], place: usize) -> Option<&mut [T; 4]> {
+    room.get_mut(place..)?.first_chunk_mut()
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-fn meet(run: Run<'_>, xs: [Named<'_>; 2], mut out: [&mut [u32]; 2], ys: &mut [u32]) -> Met {
+fn unite(ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; 4]) {
+    for &one in ones {
+        let out = &mut out[central.class(one)];
+        let one = _mm256_set1_epi64x(one as i64);
+        let (room, mut kept) = (out.room(), 0);
+        for others in others.as_chunks().0 {
+            let others = load(others);
+            let fit = disjoint(one, others);
+            if let Some(to) = at(room, kept) {
+                store(to, _mm256_permutevar8x32_epi32(_mm256_or_si256(one, others), load(&PACK[fit])));
+            }
+            kept += fit.count_ones() as usize;
+        }
+        out.keep(kept);
+    }
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+fn meet(ys: (&[u64], &[Pairs]), xs: [Numbered<'_>; 2], central: Central, out: &mut [Bin; 4]) {
     let four = _mm_set1_epi32(4);
-    let mut met = Met::default();
-    for (place, &y) in (run.place..).zip(run.lines) {
-        let slot = (run.slot + met.ys as u32) << Y_SHIFT;
+    for (&y, &pairs) in ys.0.iter().zip(ys.1) {
+        let bin = &mut out[central.class(y)];
+        let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;
         let y = _mm256_set1_epi64x(y as i64);
-        let before = met.items;
-        for ((list, len), (name, xs)) in out.iter_mut().zip(&mut met.items).zip(xs) {
-            let mut names = _mm_add_epi32(_mm_set1_epi32((slot | name) as i32), _mm_setr_epi32(0, 1, 2, 3));
+        let mut found = 0;
+        for (items, (first, xs)) in bin.items.iter_mut().zip(xs) {
+            let mut names = _mm_add_epi32(_mm_set1_epi32((number | first) as i32), _mm_setr_epi32(0, 1, 2, 3));
+            let (room, mut kept) = (items.room(), 0);
             for xs in xs.as_chunks().0 {
                 let fit = disjoint(y, load(xs));
-                if let Some(to) = list.get_mut(*len..).and_then(<[u32]>::first_chunk_mut) {
+                if let Some(to) = at(room, kept) {
                     store_half(to, _mm_shuffle_epi8(names, load_half(&PACK_HALF[fit])));
                 }
-                *len += fit.count_ones() as usize;
+                kept += fit.count_ones() as usize;
                 names = _mm_add_epi32(names, four);
             }
+            items.keep(kept);
+            found += kept;
         }
-        if let Some(at) = ys.get_mut(met.ys) {
-            *at = place;
+        if let [to, ..] = bin.ys.room() {
+            *to = pairs;
         }
-        met.ys += usize::from(met.items != before);
+        bin.ys.keep(usize::from(found != 0));
     }
-    met
 }
 
 #[target_feature(enable = "avx2")]
@@ -181,19 +192,19 @@ fn transpose(matrix: &mut [u64; 64]) {
 }
 
 #[target_feature(enable = "avx2")]
-fn and<const P: usize>(rows: [&Row; P], span: Span, to: &mut Row) {
-    lanes::and(rows, span, to);
+fn rows<const P: usize>(placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
+    lanes::rows::<P>(placements, pairs, span, out);
 }
 
 #[target_feature(enable = "avx2")]
-fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row; CHUNK], from: usize) -> u64 {
+fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize) -> u64 {
     let nibbles = _mm256_setr_epi8(
         0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
     );
     let low = _mm256_set1_epi8(15);
     let mut sum = _mm256_setzero_si256();
     for &item in items {
-        let (y, x) = ((item >> Y_SHIFT) as usize, (item & ((1 << Y_SHIFT) - 1)) as usize);
+        let (y, x) = ((item >> X_BITS) as usize, (item & ((1 << X_BITS) - 1)) as usize);
         let (Some(x), Some(y)) = (xs.get(x), ys.get(y)) else { continue };
         let (Some(x), Some(y)) = (x.0.get(from..from + 4 * STEPS), y.0.get(from..from + 4 * STEPS)) else {
             continue;

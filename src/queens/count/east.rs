@@ -6,13 +6,18 @@
 //! pattern of the block that stands on it. Two of those rows, ORed and complemented, say which patterns leave a given
 //! west square free; from there on, a word operation is about 64 east halves.
 
-use super::lanes::{BLOCK, Lanes, Row, STEP, Span, WORDS};
-use super::quarter::{Table, classes};
-use super::shape::{Quarter, Shape};
+use super::lanes::{BLOCK, Lanes, Row, STEP, Span, WORDS, and};
+use super::list::List;
+use super::quarter::Table;
+use super::shape::Shape;
+use super::subsets::binomial;
 use crate::queens::{Stop, Stopped};
 
 /// After so many pairs of quarters, listing patterns looks at its stop.
 const CHECK: usize = 1 << 16;
+
+/// The most columns that a west quarter has.
+const COLUMNS: usize = 13;
 
 /// So many north-east placements at most are united with south-east ones at a time: that much room is kept free.
 const ONES: usize = 64;
@@ -20,13 +25,17 @@ const ONES: usize = 64;
 /// The patterns of a row set, or of a part of it.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
-    words: Vec<u64>,
-    len: usize,
+    /// By the class of the north-east placement.
+    classes: [List<u64>; 4],
+    /// All of them, class by class.
+    all: List<u64>,
 }
 
 impl Patterns {
-    /// Lists the patterns of part `part` of `parts`: those with a north-east placement in that part of its table. As
-    /// that table is sorted by the central diagonals, so is the list.
+    /// Lists the patterns of part `part` of `parts`: those with a north-east placement in that part of its table. They
+    /// are sorted by which of the two central diagonals that placement uses, in the order "first, none, second, both".
+    /// A south-west placement that uses the first diagonal can only meet the two in the middle, one that uses the second
+    /// only the first two, one that uses both only "none": each time it is one contiguous stretch.
     ///
     /// With `middle_north` only those whose north-east placement uses the middle column (the last one).
     pub(super) fn list<L: Lanes>(
@@ -38,43 +47,42 @@ impl Patterns {
         middle_north: bool,
         stop: &Stop,
     ) -> Result<(), Stopped> {
-        self.len = 0;
+        self.classes.iter_mut().for_each(List::clear);
         let cut = |part: u64| (north.lines.len() as u128 * u128::from(part) / u128::from(parts)) as usize;
         let wanted = cut(part)..cut(part + 1);
         // Column sets are numbered in the order of their masks, so those with the last column come last.
-        let first = if middle_north { super::subsets::binomial(shape.h, north.rows.len() as u32) as usize } else { 0 };
+        let first = if middle_north { binomial(shape.h, north.squares.len() as u32) as usize } else { 0 };
         let mut tried = 0;
-        for class in 0..classes(Quarter::NorthEast) {
-            for set in first..north.sets {
-                let range = north.range(class, set..set + 1);
-                let range = range.start.max(wanted.start)..range.end.min(wanted.end);
-                let other = north.sets - 1 - set;
-                let others = south.lines.get(south.range(0, other..other + 1)).unwrap_or_default();
-                for ones in north.lines.get(range).unwrap_or_default().chunks(ONES) {
-                    let room = self.len + ones.len() * others.len();
-                    if self.words.len() < room {
-                        self.words.resize(room.next_power_of_two().max(BLOCK), 0);
-                    }
-                    let out = self.words.get_mut(self.len..room).unwrap_or_default();
-                    self.len += lanes.unite(ones, others, out);
-                    tried += ones.len() * others.len();
-                }
-                if tried > CHECK {
-                    tried = 0;
-                    stop.check()?;
-                }
+        for set in first..north.sets {
+            let range = north.range(0, set..set + 1);
+            let range = range.start.max(wanted.start)..range.end.min(wanted.end);
+            let other = north.sets - 1 - set;
+            let others = south.lines.get(south.range(0, other..other + 1)).unwrap_or_default();
+            for ones in north.lines.get(range).unwrap_or_default().chunks(ONES) {
+                let pairs = ones.len() * others.len();
+                self.classes.iter_mut().for_each(|list| list.reserve(pairs));
+                lanes.unite(ones, others, shape.central(), &mut self.classes);
+                tried += pairs;
             }
+            if tried > CHECK {
+                tried = 0;
+                stop.check()?;
+            }
+        }
+        self.all.clear();
+        for class in [1, 0, 2, 3] {
+            self.all.extend(self.classes[class].as_slice());
         }
         Ok(())
     }
 
     /// The patterns by blocks.
     pub(super) fn blocks(&self) -> impl Iterator<Item = &[u64]> {
-        self.words.get(..self.len).unwrap_or_default().chunks(BLOCK)
+        self.all.as_slice().chunks(BLOCK)
     }
 
     pub(super) fn bytes(&self) -> usize {
-        8 * self.words.capacity()
+        self.all.bytes() + self.classes.iter().map(List::bytes).sum::<usize>()
     }
 }
 
@@ -87,7 +95,7 @@ pub(super) struct Planes {
     valid: Row,
     /// The words that have patterns.
     words: usize,
-    /// For each south-west class (by its two bits for the central diagonals) the words outside of which it meets no
+    /// For each south-west class the words outside of which it meets no
     /// pattern.
     spans: [Span; 4],
 }
@@ -112,11 +120,10 @@ impl Planes {
             }
             self.valid.0[at] = u64::MAX >> (64 - patterns.len());
         }
-        let central = shape.central().map(|diagonal| self.lines[diagonal.trailing_zeros() as usize]);
         for (class, span) in self.spans.iter_mut().enumerate() {
             let alive = |&at: &usize| {
-                let dead = central.iter().enumerate().filter(|(bit, _)| class >> bit & 1 == 1);
-                dead.fold(self.valid.0[at], |alive, (_, row)| alive & !row.0[at]) != 0
+                let dead = shape.central().bits().into_iter().filter(|&(_, bit)| class & bit != 0);
+                dead.fold(self.valid.0[at], |alive, (line, _)| alive & !self.lines[line as usize].0[at]) != 0
             };
             *span = match ((0..self.words).find(alive), (0..self.words).rfind(alive)) {
                 (Some(first), Some(last)) => span_of(first, last + 1, self.words),
@@ -132,52 +139,47 @@ impl Planes {
 
     /// The words of interest to a south-west class.
     pub(super) fn span(&self, class: usize) -> Span {
-        self.spans[class & 3]
+        self.spans[class]
     }
 
     /// Which patterns leave a square free: those that stand on none of its lines.
-    fn free(&self, lines: u64) -> Row {
-        let mut free = self.valid;
+    fn free(&self, lines: u64, free: &mut Row) {
+        *free = self.valid;
         let mut rest = lines;
         while rest != 0 {
             let line = &self.lines[rest.trailing_zeros() as usize];
-            for (free, taken) in free.0.iter_mut().zip(&line.0) {
+            for (free, taken) in free.0.iter_mut().zip(&line.0).take(self.words) {
                 *free &= !taken;
             }
             rest &= rest - 1;
         }
-        free
     }
 
-    /// For a west quarter, row by row for each [`Pairs`](super::quarter::Pairs) byte of each position, which patterns
-    /// leave its two squares free.
-    pub(super) fn pairs(&self, shape: Shape, quarter: Quarter, rows: &[u32], out: &mut Vec<Row>) {
-        out.clear();
-        let h = shape.h;
-        let row_of = |row: u32, column: u32| {
-            shape.square(quarter, row, column).map_or(Row::ZERO, |square| self.free(square.lines))
-        };
-        for two in rows.chunks(2) {
-            match *two {
-                [row, partner] => {
-                    let partners: Vec<Row> = (0..h).map(|column| row_of(partner, column)).collect();
-                    for column in 0..h {
-                        let first = row_of(row, column);
-                        out.extend(partners.iter().map(|second| {
-                            let mut both = first;
-                            for (both, second) in both.0.iter_mut().zip(&second.0) {
-                                *both &= second;
-                            }
-                            both
-                        }));
+    /// For a west quarter with these rows, for each two of them and each two squares, in the order of
+    /// [`Pairs`](super::quarter::Pairs), which patterns leave both free. At least one row.
+    pub(super) fn pairs(&self, squares: &[Vec<u64>], out: &mut Vec<Row>) {
+        let columns = squares.first().map_or(0, Vec::len);
+        let len = squares.len() / 2 * columns * columns + squares.len() % 2 * columns;
+        out.resize(len.max(1), self.valid);
+        let [mut row, mut partner] = [[Row::ZERO; COLUMNS]; 2];
+        for (two, out) in squares.chunks(2).zip(out.chunks_mut((columns * columns).max(1))) {
+            match two {
+                [first, second] => {
+                    for (squares, rows) in [(first, &mut row), (second, &mut partner)] {
+                        squares.iter().zip(rows).for_each(|(&lines, row)| self.free(lines, row));
+                    }
+                    for (out, row) in out.chunks_mut(columns).zip(&row) {
+                        for (both, partner) in out.iter_mut().zip(&partner) {
+                            and([row, partner], self.whole(), both);
+                        }
                     }
                 }
-                [row] => out.extend((0..h).map(|column| row_of(row, column))),
+                [single] => single.iter().zip(out).for_each(|(&lines, row)| self.free(lines, row)),
                 _ => {}
             }
         }
-        if rows.is_empty() {
-            out.push(self.valid);
+        if squares.is_empty() {
+            out.fill(self.valid);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The join of west and east halves, one row set at a time.
 
 use super::east::{Patterns, Planes};
-use super::lanes::{CHUNK, Lanes, Row, Span};
+use super::lanes::{Lanes, PairRows, Row, Span};
 use super::quarter::{Pairs, Table};
-use super::shape::{Quarter, Shape};
+use super::shape::Shape;
 use super::west::Items;
 use crate::queens::{Stop, Stopped};
 
@@ -37,7 +37,7 @@ pub(super) struct Join {
     x_pairs: Vec<Row>,
     y_pairs: Vec<Row>,
     xs: Vec<Row>,
-    ys: Box<[Row; CHUNK]>,
+    ys: Vec<Row>,
 }
 
 impl Join {
@@ -49,7 +49,7 @@ impl Join {
             x_pairs: Vec::new(),
             y_pairs: Vec::new(),
             xs: Vec::new(),
-            ys: Box::new([Row::ZERO; CHUNK]),
+            ys: Vec::new(),
         }
     }
 
@@ -66,31 +66,30 @@ impl Join {
         let east = (quarters.north_east, quarters.south_east);
         self.patterns.list(lanes, shape, east, part, middle_north, stop)?;
         let Self { patterns, planes, items, x_pairs, y_pairs, xs, ys } = self;
-        items.list(lanes, (x, y), |y_long, x_long| weights[y_long + x_long] != 0, stop)?;
+        items.list(lanes, shape, (x, y), |y_long, x_long| weights[y_long + x_long] != 0, stop)?;
         let mut sums = [0u64; 3];
         for block in patterns.blocks() {
             planes.turn(lanes, shape, block);
-            planes.pairs(shape, Quarter::NorthWest, &x.rows, x_pairs);
-            planes.pairs(shape, Quarter::SouthWest, &y.rows, y_pairs);
+            planes.pairs(&x.squares, x_pairs);
+            planes.pairs(&y.squares, y_pairs);
             for window in &items.windows {
                 stop.check()?;
                 let [none, long] = window.xs.clone();
-                let len = none.len() + long.len();
-                if xs.len() < len {
-                    xs.resize(len, Row::ZERO);
+                grow(xs, none.len() + long.len());
+                let (first, second) = xs.split_at_mut(none.len());
+                for (places, out) in [(none, first), (long, second)] {
+                    rows(lanes, x, x.pairs.get(places).unwrap_or_default(), x_pairs, planes.whole(), out);
                 }
-                let places = none.chain(long).filter_map(|place| x.pairs.get(place).copied());
-                rows(lanes, shape, x, places, x_pairs, planes.whole(), xs);
-                for chunk in items.chunks.get(window.chunks.clone()).unwrap_or_default() {
-                    let span = planes.span(chunk.class);
+                for batch in items.batches.get(window.batches.clone()).unwrap_or_default() {
+                    let span = planes.span(batch.class);
                     if span.steps == 0 {
                         continue;
                     }
-                    let places = items.ys(chunk).iter();
-                    let places = places.filter_map(|&place| y.pairs.get(place as usize).copied());
-                    rows(lanes, shape, y, places, y_pairs, span, ys.as_mut_slice());
-                    for (long, list) in items.of(chunk).into_iter().enumerate() {
-                        sums[chunk.class / 4 + long] += lanes.join(list, xs, ys, span);
+                    let placements = items.ys(batch);
+                    grow(ys, placements.len());
+                    rows(lanes, y, placements, y_pairs, span, ys);
+                    for (long, list) in items.of(batch).into_iter().enumerate() {
+                        sums[batch.long + long] += lanes.join(list, xs, ys, span);
                     }
                 }
             }
@@ -99,47 +98,29 @@ impl Join {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let rows = self.x_pairs.capacity() + self.y_pairs.capacity() + self.xs.capacity() + CHUNK + 65;
+        let rows = self.x_pairs.capacity() + self.y_pairs.capacity() + self.xs.capacity() + self.ys.capacity() + 65;
         self.patterns.bytes() + self.items.bytes() + rows * size_of::<Row>()
     }
 }
 
-/// For each placement of a west table, the row of patterns that leave all its squares free.
-fn rows<L: Lanes>(
-    lanes: L,
-    shape: Shape,
-    table: &Table,
-    places: impl Iterator<Item = Pairs>,
-    pairs: &[Row],
-    span: Span,
-    out: &mut [Row],
-) {
-    let h = shape.h as usize;
-    match table.rows.len().div_ceil(2) {
-        0 | 1 => rows_of::<L, 1>(lanes, h, places, pairs, span, out),
-        2 => rows_of::<L, 2>(lanes, h, places, pairs, span, out),
-        3 => rows_of::<L, 3>(lanes, h, places, pairs, span, out),
-        4 => rows_of::<L, 4>(lanes, h, places, pairs, span, out),
-        5 => rows_of::<L, 5>(lanes, h, places, pairs, span, out),
-        6 => rows_of::<L, 6>(lanes, h, places, pairs, span, out),
-        _ => rows_of::<L, 7>(lanes, h, places, pairs, span, out),
+/// Makes sure that there are so many rows.
+fn grow(rows: &mut Vec<Row>, len: usize) {
+    if rows.len() < len {
+        rows.resize(len, Row::ZERO);
     }
 }
 
-fn rows_of<L: Lanes, const P: usize>(
-    lanes: L,
-    h: usize,
-    places: impl Iterator<Item = Pairs>,
-    pairs: &[Row],
-    span: Span,
-    out: &mut [Row],
-) {
-    const NONE: &Row = &Row::ZERO;
-    for (place, to) in places.zip(out) {
-        let mut sources = [NONE; P];
-        for (p, source) in sources.iter_mut().enumerate() {
-            *source = pairs.get(p * h * h + (place >> (8 * p) & 0xff) as usize).unwrap_or(NONE);
-        }
-        lanes.and(sources, span, to);
+/// For each placement of a west table, the row of patterns that leave all its squares free.
+fn rows<L: Lanes>(lanes: L, table: &Table, placements: &[Pairs], pairs: &[Row], span: Span, out: &mut [Row]) {
+    let columns = table.squares.first().map_or(0, Vec::len);
+    let pairs = PairRows { rows: pairs, each: columns * columns };
+    match table.squares.len().div_ceil(2) {
+        0 | 1 => lanes.rows::<1>(placements, pairs, span, out),
+        2 => lanes.rows::<2>(placements, pairs, span, out),
+        3 => lanes.rows::<3>(placements, pairs, span, out),
+        4 => lanes.rows::<4>(placements, pairs, span, out),
+        5 => lanes.rows::<5>(placements, pairs, span, out),
+        6 => lanes.rows::<6>(placements, pairs, span, out),
+        _ => lanes.rows::<7>(placements, pairs, span, out),
     }
 }

@@ -3,6 +3,10 @@
 //! Everything that is executed more than some thousands of times a row set is one of the functions of [`Lanes`]. Here
 //! they are written out in plain Rust; `avx2` has the same for processors that can do more in one instruction.
 
+use super::list::List;
+use super::quarter::Pairs;
+use super::shape::Central;
+
 /// A block holds the patterns whose bits fit a [`Row`].
 pub(super) const BLOCK: usize = 64 * WORDS;
 
@@ -28,70 +32,81 @@ pub(super) struct Span {
     pub(super) steps: usize,
 }
 
-/// An item's number has the y's in its upper bits, and the x's in its lower ones.
-pub(super) const Y_SHIFT: u32 = 26;
+/// An item has the number of its y in the upper bits, and that of its x in these lower ones.
+pub(super) const X_BITS: u32 = 12;
 
-/// The y of a chunk, at most.
-pub(super) const CHUNK: usize = 1 << (32 - Y_SHIFT);
+/// North-west placements, by their lines, and the number of the first.
+pub(super) type Numbered<'a> = (u32, &'a [u64]);
 
-/// North-west placements, by their lines, and the name of the first.
-pub(super) type Named<'a> = (u32, &'a [u64]);
-
-/// Some south-west placements on the same columns: their lines, the place of the first in its table, and the row of
-/// the chunk that it will have, which is so many before the end of the chunk at least.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Run<'a> {
-    pub(super) lines: &'a [u64],
-    pub(super) place: u32,
-    pub(super) slot: u32,
+/// The west halves with a south-west placement of one class.
+#[derive(Debug, Default)]
+pub(super) struct Bin {
+    /// The south-west placements that have items, y.
+    pub(super) ys: List<Pairs>,
+    /// The y that has number 0.
+    pub(super) first: usize,
+    /// Items, without and with an x on a long diagonal.
+    pub(super) items: [List<u32>; 2],
 }
 
-/// What [`Lanes::meet`] has appended: items without and with an x on a long diagonal, and y.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Met {
-    pub(super) items: [usize; 2],
-    pub(super) ys: usize,
+/// For each two squares of two rows, which patterns leave both free.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PairRows<'a> {
+    /// At least one.
+    pub(super) rows: &'a [Row],
+    /// How many there are for each two rows of the board.
+    pub(super) each: usize,
+}
+
+impl<'a> PairRows<'a> {
+    #[inline(always)]
+    fn get(self, p: usize, placement: Pairs) -> &'a Row {
+        let at = p * self.each + (placement >> (8 * p) & 0xff) as usize;
+        self.rows.get(at).unwrap_or(&self.rows[0])
+    }
 }
 
 pub(super) trait Lanes: Copy {
-    /// Appends `one | other` for each pair of them that has no bit in common; tells how many. There is room in `out`
-    /// for all pairs. The number of the others is a multiple of four.
-    fn unite(self, ones: &[u64], others: &[u64], out: &mut [u64]) -> usize {
-        let mut len = 0;
+    /// Appends `one | other` for each pair of them that has no bit in common, to the list of the class of the one.
+    /// There is room in each list for all pairs. The number of the others is a multiple of four.
+    fn unite(self, ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; 4]) {
         for &one in ones {
+            let out = &mut out[central.class(one)];
+            let (room, mut kept) = (out.room(), 0);
             for &other in others {
-                if let Some(slot) = out.get_mut(len) {
-                    *slot = one | other;
+                if let Some(to) = room.get_mut(kept) {
+                    *to = one | other;
                 }
-                len += usize::from(one & other == 0);
+                kept += usize::from(one & other == 0);
             }
+            out.keep(kept);
         }
-        len
     }
 
-    /// Appends an item for each y of the run and each x of the two lists that have no line in common, and for each y
-    /// that has an item its place. There is room for all. The number of x in a list is a multiple of four.
-    fn meet(self, run: Run<'_>, xs: [Named<'_>; 2], mut out: [&mut [u32]; 2], ys: &mut [u32]) -> Met {
-        let mut met = Met::default();
-        for (place, &y) in (run.place..).zip(run.lines) {
-            let slot = (run.slot + met.ys as u32) << Y_SHIFT;
+    /// For south-west placements y (lines and pairs) on the same columns, appends an item for each x of the two lists
+    /// that it has no line in common with, and y itself if it has an item; to the bin of the class of y. There is room
+    /// for all. The number of x in a list is a multiple of four.
+    fn meet(self, ys: (&[u64], &[Pairs]), xs: [Numbered<'_>; 2], central: Central, out: &mut [Bin; 4]) {
+        for (&y, &pairs) in ys.0.iter().zip(ys.1) {
+            let bin = &mut out[central.class(y)];
+            let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;
             let mut found = 0;
-            for ((list, len), (name, xs)) in out.iter_mut().zip(&mut met.items).zip(xs) {
-                let before = *len;
-                for (item, x) in (slot | name..).zip(xs) {
-                    if let Some(at) = list.get_mut(*len) {
-                        *at = item;
+            for (items, (first, xs)) in bin.items.iter_mut().zip(xs) {
+                let (room, mut kept) = (items.room(), 0);
+                for (item, x) in (number | first..).zip(xs) {
+                    if let Some(to) = room.get_mut(kept) {
+                        *to = item;
                     }
-                    *len += usize::from(y & x == 0);
+                    kept += usize::from(y & x == 0);
                 }
-                found += *len - before;
+                items.keep(kept);
+                found += kept;
             }
-            if let Some(at) = ys.get_mut(met.ys) {
-                *at = place;
+            if let [to, ..] = bin.ys.room() {
+                *to = pairs;
             }
-            met.ys += usize::from(found > 0);
+            bin.ys.keep(usize::from(found > 0));
         }
-        met
     }
 
     /// Transposes a matrix of bits.
@@ -99,13 +114,13 @@ pub(super) trait Lanes: Copy {
         transpose(matrix);
     }
 
-    /// `to` = the AND of `rows`, in the words of the span.
-    fn and<const P: usize>(self, rows: [&Row; P], span: Span, to: &mut Row) {
-        and(rows, span, to);
+    /// For each of the placements, the AND of the rows of its pairs, in the words of the span.
+    fn rows<const P: usize>(self, placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
+        rows::<P>(placements, pairs, span, out);
     }
 
     /// The number of bits that the rows of x and y have in common, for each item, all together.
-    fn join(self, items: &[u32], xs: &[Row], ys: &[Row; CHUNK], span: Span) -> u64 {
+    fn join(self, items: &[u32], xs: &[Row], ys: &[Row], span: Span) -> u64 {
         match span.steps {
             0 => 0,
             1 => join::<1>(items, xs, ys, span.from),
@@ -146,6 +161,18 @@ pub(super) fn transpose(matrix: &mut [u64; 64]) {
 }
 
 #[inline(always)]
+pub(super) fn rows<const P: usize>(placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
+    for (&placement, to) in placements.iter().zip(out) {
+        let mut sources = [&pairs.rows[0]; P];
+        for (p, source) in sources.iter_mut().enumerate() {
+            *source = pairs.get(p, placement);
+        }
+        and(sources, span, to);
+    }
+}
+
+/// `to` = the AND of `rows`, in the words of the span.
+#[inline(always)]
 pub(super) fn and<const P: usize>(rows: [&Row; P], span: Span, to: &mut Row) {
     let words = span.from..span.from + STEP * span.steps;
     let Some(to) = to.0.get_mut(words.clone()) else { return };
@@ -167,10 +194,10 @@ pub(super) fn and<const P: usize>(rows: [&Row; P], span: Span, to: &mut Row) {
 }
 
 #[inline(always)]
-fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row; CHUNK], from: usize) -> u64 {
+fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize) -> u64 {
     let mut sum = 0;
     for &item in items {
-        let (y, x) = ((item >> Y_SHIFT) as usize, (item & ((1 << Y_SHIFT) - 1)) as usize);
+        let (y, x) = ((item >> X_BITS) as usize, (item & ((1 << X_BITS) - 1)) as usize);
         let (Some(x), Some(y)) = (xs.get(x), ys.get(y)) else { continue };
         let (Some(x), Some(y)) = (x.0.get(from..from + STEP * STEPS), y.0.get(from..from + STEP * STEPS)) else {
             continue;

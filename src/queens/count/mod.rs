@@ -5,6 +5,7 @@ mod avx2;
 mod east;
 mod join;
 mod lanes;
+mod list;
 pub mod plain;
 mod plan;
 mod quarter;

@@ -4,9 +4,9 @@
 //! attack each other. It is found by backtracking, one row after the other, and it is short: a few thousand entries at
 //! n = 18. Everything that is long is later made of these entries by joining them.
 //!
-//! Entries are stored as a structure of arrays and sorted by **group**: first by class, then by the number of their
-//! column set (see `subsets`). So the entries that leave a given set of columns free are one contiguous slice. The
-//! class sorts entries further, by what later steps distinguish; its meaning depends on the quarter, see [`class`].
+//! Entries are stored as a structure of arrays and sorted by **group**: first those without, then those with a queen on
+//! a long diagonal (which have different weights, see `symmetry`; only the west has such), and in each by the number of
+//! their column set (see `subsets`). So the entries that leave a given set of columns free are one contiguous slice.
 
 use super::shape::{Quarter, Shape, Square};
 use super::subsets::{binomial, ranks};
@@ -23,43 +23,16 @@ pub(super) type Pairs = u64;
 /// The placements on a quarter, for one row set.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// The rows of the quarter, from the outside.
-    pub(super) rows: Vec<u32>,
+    /// For each row of the row set, from the outside, and each column the lines of that square.
+    pub(super) squares: Vec<Vec<u64>>,
     /// The number of column sets.
     pub(super) sets: usize,
-    /// Where each group starts, by class × sets + column set; and one more for the end.
+    /// Where each group starts, by long × sets + column set; and one more for the end.
     starts: Vec<u32>,
     /// For each entry, the lines its queens stand on.
     pub(super) lines: Vec<u64>,
     /// For each entry, where its queens stand. West quarters only.
     pub(super) pairs: Vec<Pairs>,
-}
-
-/// How many classes there are for a quarter.
-pub(super) fn classes(quarter: Quarter) -> usize {
-    match quarter {
-        Quarter::NorthWest => 2,
-        Quarter::SouthWest => 8,
-        Quarter::NorthEast => 4,
-        Quarter::SouthEast => 1,
-    }
-}
-
-/// The class of a placement.
-///
-/// - North-west: 1 if it has a queen on a long diagonal, which changes the weight.
-/// - South-west: the same times 4, plus a bit for each of the two central diagonals that it uses.
-/// - North-east: by the central diagonals, in the order "first, none, second, both". A south-west placement that uses
-///   the first can only meet the two in the middle, one that uses the second only the first two, one that uses both
-///   only "none": each time it is one contiguous stretch.
-fn class(shape: Shape, quarter: Quarter, lines: u64, long: bool) -> usize {
-    let [first, second] = shape.central().map(|diagonal| usize::from(lines & diagonal != 0));
-    match quarter {
-        Quarter::NorthWest => usize::from(long),
-        Quarter::SouthWest => usize::from(long) * 4 + second * 2 + first,
-        Quarter::NorthEast => [1, 0, 2, 3][second * 2 + first],
-        Quarter::SouthEast => 0,
-    }
 }
 
 impl Table {
@@ -69,19 +42,17 @@ impl Table {
         let west = matches!(quarter, Quarter::NorthWest | Quarter::SouthWest);
         let sets = binomial(columns, rows.count_ones()) as usize;
         let ranks = ranks(columns);
-        let rows: Vec<u32> = (0..32).filter(|row| rows >> row & 1 == 1).collect();
-        let squares: Vec<Vec<Option<Square>>> =
-            rows.iter().map(|&row| (0..columns).map(|column| shape.square(quarter, row, column)).collect()).collect();
+        let rows: Vec<Row> =
+            (0..32).filter(|row| rows >> row & 1 == 1).map(|row| Row::new(shape, quarter, row)).collect();
         let mut found = Vec::new();
-        let mut emit = |columns: u32, lines: u64, long: bool, pairs: Pairs| {
-            let group = class(shape, quarter, lines, long) * sets + usize::from(ranks[columns as usize]);
-            found.push((group as u32, lines, pairs));
+        let mut emit = |placed: Placed| {
+            let group = usize::from(placed.long) * sets + usize::from(ranks[placed.columns as usize]);
+            found.push((group as u32, placed.lines, placed.pairs));
         };
-        let placed = Placed { columns: 0, conflicts: 0, lines: 0, long: false, pairs: 0 };
-        place(&squares, 0, shape.h, &placed, stop, &mut emit)?;
+        place(&rows, 0, shape.h, Placed::default(), stop, &mut emit)?;
 
         // A counting sort by group.
-        let groups = classes(quarter) * sets;
+        let groups = if west { 2 * sets } else { sets };
         let mut sizes = vec![0u32; groups];
         for &(group, ..) in &found {
             sizes[group as usize] += 1;
@@ -105,12 +76,14 @@ impl Table {
             }
             *at += 1;
         }
-        Ok(Self { rows, sets, starts, lines, pairs })
+        let lines_of = |row: &Row| row.squares.iter().take(columns as usize).map(|square| square.lines).collect();
+        let squares = rows.iter().map(lines_of).collect();
+        Ok(Self { squares, sets, starts, lines, pairs })
     }
 
-    /// The entries of a class whose column sets have numbers in `sets`.
-    pub(super) fn range(&self, class: usize, sets: Range<usize>) -> Range<usize> {
-        let at = |set: usize| self.starts[class * self.sets + set] as usize;
+    /// The entries whose column sets have numbers in `sets`, without (0) or with (1) a queen on a long diagonal.
+    pub(super) fn range(&self, long: usize, sets: Range<usize>) -> Range<usize> {
+        let at = |set: usize| self.starts[long * self.sets + set] as usize;
         at(sets.start)..at(sets.end)
     }
 
@@ -121,6 +94,7 @@ impl Table {
 }
 
 /// The queens placed so far.
+#[derive(Clone, Copy, Default)]
 struct Placed {
     columns: u32,
     conflicts: u128,
@@ -129,37 +103,60 @@ struct Placed {
     pairs: Pairs,
 }
 
-/// Places queens in the rows from `depth` on in every way, and tells `emit` each.
+/// What backtracking needs to know of a row: which columns a queen may stand in, and its squares.
+struct Row {
+    open: u32,
+    squares: [Square; 14],
+}
+
+impl Row {
+    fn new(shape: Shape, quarter: Quarter, row: u32) -> Self {
+        let mut new = Self { open: 0, squares: [Square { conflicts: 0, lines: 0, long: false }; 14] };
+        for (column, to) in (0..shape.columns(quarter)).zip(&mut new.squares) {
+            if let Some(square) = shape.square(quarter, row, column) {
+                *to = square;
+                new.open |= 1 << column;
+            }
+        }
+        new
+    }
+}
+
+/// Places queens in `rows` in every way, and tells `emit` each. `depth` rows have one already.
 fn place(
-    squares: &[Vec<Option<Square>>],
-    depth: usize,
+    rows: &[Row],
+    depth: u32,
     h: u32,
-    placed: &Placed,
+    placed: Placed,
     stop: &Stop,
-    emit: &mut impl FnMut(u32, u64, bool, Pairs),
+    emit: &mut impl FnMut(Placed),
 ) -> Result<(), Stopped> {
-    let Some(row) = squares.get(depth) else {
-        emit(placed.columns, placed.lines, placed.long, placed.pairs);
+    let Some((row, rest)) = rows.split_first() else {
+        emit(placed);
         return Ok(());
     };
     if depth == 2 {
         stop.check()?;
     }
     let (shift, factor) = (depth / 2 * 8, if depth.is_multiple_of(2) { 1 } else { u64::from(h) });
-    let pair = placed.pairs >> shift; // what the row's partner put there
-    for (column, square) in (0u32..).zip(row) {
-        let Some(square) = square else { continue };
-        if placed.columns >> column & 1 == 1 || placed.conflicts & square.conflicts != 0 {
-            continue;
+    // What the row's partner put there gives way to both.
+    let pair = (placed.pairs >> shift) * factor;
+    let pairs = placed.pairs & !(0xff << shift);
+    let mut open = row.open & !placed.columns;
+    while open != 0 {
+        let column = open.trailing_zeros();
+        open &= open - 1;
+        let square = &row.squares[column as usize];
+        if placed.conflicts & square.conflicts == 0 {
+            let with = Placed {
+                columns: placed.columns | 1 << column,
+                conflicts: placed.conflicts | square.conflicts,
+                lines: placed.lines | square.lines,
+                long: placed.long | square.long,
+                pairs: pairs | (pair + u64::from(column)) << shift,
+            };
+            place(rest, depth + 1, h, with, stop, emit)?;
         }
-        let with = Placed {
-            columns: placed.columns | 1 << column,
-            conflicts: placed.conflicts | square.conflicts,
-            lines: placed.lines | square.lines,
-            long: placed.long || square.long,
-            pairs: placed.pairs & !(0xff << shift) | (pair * factor + u64::from(column)) << shift,
-        };
-        place(squares, depth + 1, h, &with, stop, emit)?;
     }
     Ok(())
 }

@@ -129,14 +129,34 @@ impl Shape {
         (1 << self.h.saturating_sub(2)) - 1
     }
 
-    /// The two most central of the diagonals i + j that an east queen may stand on, as they are in `lines`. They cross
-    /// from the south-west to the north-east, and most of both quarters' placements use one or the other.
-    pub(super) fn central(self) -> [u64; 2] {
+    /// The two most central of the diagonals i + j that an east queen may stand on, as bits of `lines`. They cross from
+    /// the south-west to the north-east, and most of both quarters' placements use one or the other.
+    pub(super) fn central(self) -> Central {
         // i + j = n - 1 is the long diagonal, which is closed to the east except in the mode Open.
-        let at = |k: u32| 1u64 << (k - self.h);
-        match self.mode {
-            Mode::Open => [at(self.n - 1), at(self.n - 2)],
-            Mode::Even | Mode::Centre => [at(self.n - 2), at(self.n)],
-        }
+        let [first, second] = match self.mode {
+            Mode::Open => [self.n - 1, self.n - 2],
+            Mode::Even | Mode::Centre => [self.n - 2, self.n],
+        };
+        Central { first: first - self.h, second: second - self.h }
+    }
+}
+
+/// Two diagonals, as bit numbers of [`Square::lines`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Central {
+    first: u32,
+    second: u32,
+}
+
+impl Central {
+    /// The diagonals with their bits in a [`class`](Self::class).
+    pub(super) fn bits(self) -> [(u32, usize); 2] {
+        [(self.first, 1), (self.second, 2)]
+    }
+
+    /// Which of the two some lines contain: 0 to 3.
+    #[inline(always)]
+    pub(super) fn class(self, lines: u64) -> usize {
+        (lines >> self.first & 1 | (lines >> self.second & 1) << 1) as usize
     }
 }

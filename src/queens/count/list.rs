@@ -1,0 +1,56 @@
+//! A list that is appended to without a branch.
+
+/// Some items, and behind them room for more. An inner loop writes what it may want to keep to the room, and then moves
+/// the end past it or does not.
+#[derive(Debug, Default)]
+pub(super) struct List<T> {
+    items: Vec<T>,
+    len: usize,
+}
+
+impl<T: Copy + Default> List<T> {
+    /// Sees to it that there is room for so many more.
+    pub(super) fn reserve(&mut self, more: usize) {
+        let end = self.len + more;
+        if self.items.len() < end {
+            self.items.resize(end.max(self.items.len() / 4 * 5), T::default());
+        }
+    }
+
+    /// The room behind the items.
+    #[inline(always)]
+    pub(super) fn room(&mut self) -> &mut [T] {
+        self.items.get_mut(self.len..).unwrap_or_default()
+    }
+
+    /// Keeps the first so many items of the room.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, more: usize) {
+        self.len += more;
+    }
+
+    pub(super) fn extend(&mut self, items: &[T]) {
+        self.reserve(items.len());
+        if let Some(room) = self.items.get_mut(self.len..self.len + items.len()) {
+            room.copy_from_slice(items);
+            self.len += items.len();
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn as_slice(&self) -> &[T] {
+        self.items.get(..self.len.min(self.items.len())).unwrap_or_default()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<T>() * self.items.capacity()
+    }
+}
