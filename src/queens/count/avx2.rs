@@ -7,10 +7,10 @@
 
 #![allow(unsafe_code)]
 
-use super::lanes::{self, Bin, Lanes, Numbered, PairRows, Row, Span, X_BITS};
+use super::lanes::{self, Bin, Lanes, PairRows, Partners, Row, Span, X_BITS};
 use super::list::List;
 use super::quarter::Pairs;
-use super::shape::Central;
+use super::shape::{Central, class_of};
 use std::arch::x86_64::*;
 
 /// Proof that the processor has AVX2, BMI and POPCNT.
@@ -31,9 +31,9 @@ impl Lanes for Avx2 {
         unsafe { unite(ones, others, central, out) }
     }
 
-    fn meet(self, ys: (&[u64], &[Pairs]), xs: [Numbered<'_>; 2], central: Central, out: &mut [Bin; 4]) {
+    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; 4]) {
         // SAFETY: as above.
-        unsafe { meet(ys, xs, central, out) }
+        unsafe { meet(ys, xs, out) }
     }
 
     fn transpose(self, matrix: &mut [u64; 64]) {
@@ -44,6 +44,11 @@ impl Lanes for Avx2 {
     fn rows<const P: usize>(self, placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
         // SAFETY: as above.
         unsafe { rows::<P>(placements, pairs, span, out) }
+    }
+
+    fn cross(self, rows: &[Row], partners: &[Row], span: Span, out: &mut [Row]) {
+        // SAFETY: as above.
+        unsafe { cross(rows, partners, span, out) }
     }
 
     fn join(self, items: &[u32], xs: &[Row], ys: &[Row], span: Span) -> u64 {
@@ -78,9 +83,15 @@ fn store(words: &mut [u64; 4], vector: __m256i) {
 }
 
 #[target_feature(enable = "avx2")]
-fn store_half(words: &mut [u32; 4], vector: __m128i) {
-    // SAFETY: the reference is to 16 bytes.
-    unsafe { _mm_storeu_si128(words.as_mut_ptr().cast(), vector) }
+fn load_eight(words: &[u32; 8]) -> __m256i {
+    // SAFETY: as for a load.
+    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx2")]
+fn store_eight(words: &mut [u32; 8], vector: __m256i) {
+    // SAFETY: as for a load.
+    unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), vector) }
 }
 
 /// For each mask of four lanes, where the chosen ones come from when they are moved to the front: as indexes of 32-bit
@@ -92,7 +103,7 @@ static PACK: [[u64; 4]; 16] = {
         let (mut lane, mut to) = (0, 0);
         while lane < 4 {
             if mask >> lane & 1 == 1 {
-                table[mask][to] = 2 * lane | (2 * lane + 1) << 32;
+                table[mask][to] = (2 * lane) | ((2 * lane + 1) << 32);
                 to += 1;
             }
             lane += 1;
@@ -102,16 +113,16 @@ static PACK: [[u64; 4]; 16] = {
     table
 };
 
-/// The same for the bytes of four 32-bit lanes, for [`_mm_shuffle_epi8`].
-static PACK_HALF: [[u32; 4]; 16] = {
-    let mut table = [[0; 4]; 16];
+/// For each mask of eight lanes, the numbers of the chosen ones, a byte each.
+static CHOSEN: [u64; 256] = {
+    let mut table = [0; 256];
     let mut mask = 0;
-    while mask < 16 {
+    while mask < 256 {
         let (mut lane, mut to) = (0, 0);
-        while lane < 4 {
+        while lane < 8 {
             if mask >> lane & 1 == 1 {
-                table[mask][to] = 0x0302_0100 + 0x0404_0404 * lane;
-                to += 1;
+                table[mask] |= lane << to;
+                to += 8;
             }
             lane += 1;
         }
@@ -127,9 +138,9 @@ fn disjoint(one: __m256i, others: __m256i) -> usize {
     (_mm256_movemask_pd(_mm256_castsi256_pd(fit)) & 15) as usize
 }
 
-/// Four items from a place on.
+/// The items from a place on.
 #[inline(always)]
-fn at<T>(room: &mut [T], place: usize) -> Option<&mut [T; 4]> {
+fn at<T, const N: usize>(room: &mut [T], place: usize) -> Option<&mut [T; N]> {
     room.get_mut(place..)?.first_chunk_mut()
 }
 
@@ -152,23 +163,22 @@ fn unite(ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; 4
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-fn meet(ys: (&[u64], &[Pairs]), xs: [Numbered<'_>; 2], central: Central, out: &mut [Bin; 4]) {
-    let four = _mm_set1_epi32(4);
+fn meet(ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; 4]) {
     for (&y, &pairs) in ys.0.iter().zip(ys.1) {
-        let bin = &mut out[central.class(y)];
+        let bin = &mut out[class_of(y)];
         let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;
-        let y = _mm256_set1_epi64x(y as i64);
+        let y = _mm256_set1_epi32(y as i32);
         let mut found = 0;
-        for (items, (first, xs)) in bin.items.iter_mut().zip(xs) {
-            let mut names = _mm_add_epi32(_mm_set1_epi32((number | first) as i32), _mm_setr_epi32(0, 1, 2, 3));
+        for (items, xs) in bin.items.iter_mut().zip(xs) {
             let (room, mut kept) = (items.room(), 0);
-            for xs in xs.as_chunks().0 {
-                let fit = disjoint(y, load(xs));
+            for (near, first) in xs.near.as_chunks().0.iter().zip((number | xs.first..).step_by(8)) {
+                let fit = _mm256_cmpeq_epi32(_mm256_and_si256(y, load_eight(near)), _mm256_setzero_si256());
+                let fit = (_mm256_movemask_ps(_mm256_castsi256_ps(fit)) & 0xff) as usize;
                 if let Some(to) = at(room, kept) {
-                    store_half(to, _mm_shuffle_epi8(names, load_half(&PACK_HALF[fit])));
+                    let chosen = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(CHOSEN[fit] as i64));
+                    store_eight(to, _mm256_add_epi32(_mm256_set1_epi32(first as i32), chosen));
                 }
                 kept += fit.count_ones() as usize;
-                names = _mm_add_epi32(names, four);
             }
             items.keep(kept);
             found += kept;
@@ -178,12 +188,6 @@ fn meet(ys: (&[u64], &[Pairs]), xs: [Numbered<'_>; 2], central: Central, out: &m
         }
         bin.ys.keep(usize::from(found != 0));
     }
-}
-
-#[target_feature(enable = "avx2")]
-fn load_half(words: &[u32; 4]) -> __m128i {
-    // SAFETY: the reference is to 16 bytes.
-    unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
 }
 
 #[target_feature(enable = "avx2")]
@@ -197,28 +201,11 @@ fn rows<const P: usize>(placements: &[Pairs], pairs: PairRows<'_>, span: Span, o
 }
 
 #[target_feature(enable = "avx2")]
+fn cross(rows: &[Row], partners: &[Row], span: Span, out: &mut [Row]) {
+    lanes::cross(rows, partners, span, out);
+}
+
+#[target_feature(enable = "avx2")]
 fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize) -> u64 {
-    let nibbles = _mm256_setr_epi8(
-        0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
-    );
-    let low = _mm256_set1_epi8(15);
-    let mut sum = _mm256_setzero_si256();
-    for &item in items {
-        let (y, x) = ((item >> X_BITS) as usize, (item & ((1 << X_BITS) - 1)) as usize);
-        let (Some(x), Some(y)) = (xs.get(x), ys.get(y)) else { continue };
-        let (Some(x), Some(y)) = (x.0.get(from..from + 4 * STEPS), y.0.get(from..from + 4 * STEPS)) else {
-            continue;
-        };
-        let mut bytes = _mm256_setzero_si256();
-        for (x, y) in x.as_chunks().0.iter().zip(y.as_chunks().0) {
-            let both = _mm256_and_si256(load(x), load(y));
-            let lower = _mm256_shuffle_epi8(nibbles, _mm256_and_si256(both, low));
-            let upper = _mm256_shuffle_epi8(nibbles, _mm256_and_si256(_mm256_srli_epi16(both, 4), low));
-            bytes = _mm256_add_epi8(bytes, _mm256_add_epi8(lower, upper));
-        }
-        sum = _mm256_add_epi64(sum, _mm256_sad_epu8(bytes, _mm256_setzero_si256()));
-    }
-    let mut sums = [0; 4];
-    store(&mut sums, sum);
-    sums.iter().sum()
+    lanes::join::<STEPS>(items, xs, ys, from)
 }

@@ -6,7 +6,7 @@
 //! pattern of the block that stands on it. Two of those rows, ORed and complemented, say which patterns leave a given
 //! west square free; from there on, a word operation is about 64 east halves.
 
-use super::lanes::{BLOCK, Lanes, Row, STEP, Span, WORDS, and};
+use super::lanes::{BLOCK, Lanes, Row, STEP, Span, WORDS};
 use super::list::List;
 use super::quarter::Table;
 use super::shape::Shape;
@@ -57,7 +57,7 @@ impl Patterns {
             let range = north.range(0, set..set + 1);
             let range = range.start.max(wanted.start)..range.end.min(wanted.end);
             let other = north.sets - 1 - set;
-            let others = south.lines.get(south.range(0, other..other + 1)).unwrap_or_default();
+            let others = south.lines.get(south.filled(0, other)).unwrap_or_default();
             for ones in north.lines.get(range).unwrap_or_default().chunks(ONES) {
                 let pairs = ones.len() * others.len();
                 self.classes.iter_mut().for_each(|list| list.reserve(pairs));
@@ -157,7 +157,7 @@ impl Planes {
 
     /// For a west quarter with these rows, for each two of them and each two squares, in the order of
     /// [`Pairs`](super::quarter::Pairs), which patterns leave both free. At least one row.
-    pub(super) fn pairs(&self, squares: &[Vec<u64>], out: &mut Vec<Row>) {
+    pub(super) fn pairs<L: Lanes>(&self, lanes: L, squares: &[Vec<u64>], out: &mut Vec<Row>) {
         let columns = squares.first().map_or(0, Vec::len);
         let len = squares.len() / 2 * columns * columns + squares.len() % 2 * columns;
         out.resize(len.max(1), self.valid);
@@ -168,11 +168,8 @@ impl Planes {
                     for (squares, rows) in [(first, &mut row), (second, &mut partner)] {
                         squares.iter().zip(rows).for_each(|(&lines, row)| self.free(lines, row));
                     }
-                    for (out, row) in out.chunks_mut(columns).zip(&row) {
-                        for (both, partner) in out.iter_mut().zip(&partner) {
-                            and([row, partner], self.whole(), both);
-                        }
-                    }
+                    let rows = (row.get(..columns), partner.get(..columns));
+                    lanes.cross(rows.0.unwrap_or_default(), rows.1.unwrap_or_default(), self.whole(), out);
                 }
                 [single] => single.iter().zip(out).for_each(|(&lines, row)| self.free(lines, row)),
                 _ => {}

@@ -66,12 +66,12 @@ impl Join {
         let east = (quarters.north_east, quarters.south_east);
         self.patterns.list(lanes, shape, east, part, middle_north, stop)?;
         let Self { patterns, planes, items, x_pairs, y_pairs, xs, ys } = self;
-        items.list(lanes, shape, (x, y), |y_long, x_long| weights[y_long + x_long] != 0, stop)?;
+        items.list(lanes, (x, y), |y_long, x_long| weights[y_long + x_long] != 0, stop)?;
         let mut sums = [0u64; 3];
         for block in patterns.blocks() {
             planes.turn(lanes, shape, block);
-            planes.pairs(&x.squares, x_pairs);
-            planes.pairs(&y.squares, y_pairs);
+            planes.pairs(lanes, &x.squares, x_pairs);
+            planes.pairs(lanes, &y.squares, y_pairs);
             for window in &items.windows {
                 stop.check()?;
                 let [none, long] = window.xs.clone();

@@ -5,7 +5,7 @@
 
 use super::list::List;
 use super::quarter::Pairs;
-use super::shape::Central;
+use super::shape::{Central, class_of};
 
 /// A block holds the patterns whose bits fit a [`Row`].
 pub(super) const BLOCK: usize = 64 * WORDS;
@@ -35,8 +35,16 @@ pub(super) struct Span {
 /// An item has the number of its y in the upper bits, and that of its x in these lower ones.
 pub(super) const X_BITS: u32 = 12;
 
-/// North-west placements, by their lines, and the number of the first.
-pub(super) type Numbered<'a> = (u32, &'a [u64]);
+/// North-west placements on the same columns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Partners<'a> {
+    /// The number of the first.
+    pub(super) first: u32,
+    /// How many they are.
+    pub(super) len: usize,
+    /// Their near lines, filled up to a multiple of eight with what meets nothing.
+    pub(super) near: &'a [u32],
+}
 
 /// The west halves with a south-west placement of one class.
 #[derive(Debug, Default)]
@@ -83,17 +91,17 @@ pub(super) trait Lanes: Copy {
         }
     }
 
-    /// For south-west placements y (lines and pairs) on the same columns, appends an item for each x of the two lists
-    /// that it has no line in common with, and y itself if it has an item; to the bin of the class of y. There is room
-    /// for all. The number of x in a list is a multiple of four.
-    fn meet(self, ys: (&[u64], &[Pairs]), xs: [Numbered<'_>; 2], central: Central, out: &mut [Bin; 4]) {
+    /// For south-west placements y (near lines and pairs) on the same columns, appends an item for each x of the two
+    /// lists that it has no near line in common with, and y itself if it has an item; to the bin of the class of y.
+    /// There is room for all.
+    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; 4]) {
         for (&y, &pairs) in ys.0.iter().zip(ys.1) {
-            let bin = &mut out[central.class(y)];
+            let bin = &mut out[class_of(y)];
             let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;
             let mut found = 0;
-            for (items, (first, xs)) in bin.items.iter_mut().zip(xs) {
+            for (items, xs) in bin.items.iter_mut().zip(xs) {
                 let (room, mut kept) = (items.room(), 0);
-                for (item, x) in (number | first..).zip(xs) {
+                for (item, x) in (number | xs.first..).zip(xs.near.iter().take(xs.len)) {
                     if let Some(to) = room.get_mut(kept) {
                         *to = item;
                     }
@@ -117,6 +125,11 @@ pub(super) trait Lanes: Copy {
     /// For each of the placements, the AND of the rows of its pairs, in the words of the span.
     fn rows<const P: usize>(self, placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
         rows::<P>(placements, pairs, span, out);
+    }
+
+    /// The AND of each row with each partner, in the words of the span.
+    fn cross(self, rows: &[Row], partners: &[Row], span: Span, out: &mut [Row]) {
+        cross(rows, partners, span, out);
     }
 
     /// The number of bits that the rows of x and y have in common, for each item, all together.
@@ -171,9 +184,18 @@ pub(super) fn rows<const P: usize>(placements: &[Pairs], pairs: PairRows<'_>, sp
     }
 }
 
+#[inline(always)]
+pub(super) fn cross(rows: &[Row], partners: &[Row], span: Span, out: &mut [Row]) {
+    for (out, row) in out.chunks_mut(partners.len().max(1)).zip(rows) {
+        for (to, partner) in out.iter_mut().zip(partners) {
+            and([row, partner], span, to);
+        }
+    }
+}
+
 /// `to` = the AND of `rows`, in the words of the span.
 #[inline(always)]
-pub(super) fn and<const P: usize>(rows: [&Row; P], span: Span, to: &mut Row) {
+fn and<const P: usize>(rows: [&Row; P], span: Span, to: &mut Row) {
     let words = span.from..span.from + STEP * span.steps;
     let Some(to) = to.0.get_mut(words.clone()) else { return };
     let mut sources: [&[u64]; P] = [&[]; P];
@@ -193,18 +215,87 @@ pub(super) fn and<const P: usize>(rows: [&Row; P], span: Span, to: &mut Row) {
     }
 }
 
+/// Four words.
+type Words = [u64; STEP];
+
+/// How many items are joined at a time.
+const GROUP: usize = 8;
+
+/// The bits in common, summed over items: for `STEPS` steps of their rows from the word `from` on.
+///
+/// Counting the bits of a word takes a dozen operations where there is no instruction for it. So words are added up
+/// first, bit position by bit position, in binary: `ones`, `twos` and `fours` hold a digit each for the 64 positions of
+/// a word, a full adder takes five operations, and only every eighth word, the carries to the next digit, is counted.
 #[inline(always)]
-fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize) -> u64 {
-    let mut sum = 0;
-    for &item in items {
-        let (y, x) = ((item >> X_BITS) as usize, (item & ((1 << X_BITS) - 1)) as usize);
-        let (Some(x), Some(y)) = (xs.get(x), ys.get(y)) else { continue };
-        let (Some(x), Some(y)) = (x.0.get(from..from + STEP * STEPS), y.0.get(from..from + STEP * STEPS)) else {
-            continue;
-        };
+pub(super) fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize) -> u64 {
+    let (mut ones, mut twos, mut fours) = ([0; STEP], [0; STEP], [0; STEP]);
+    let mut eights = 0;
+    let (groups, rest) = items.as_chunks::<GROUP>();
+    for group in groups {
+        let mut rows = [empty::<STEPS>(); GROUP];
+        for (rows, &item) in rows.iter_mut().zip(group) {
+            *rows = item_rows::<STEPS>(item, xs, ys, from);
+        }
+        for step in 0..STEPS {
+            let [a, b, c, d, e, f, g, h] = std::array::from_fn(|i| both(&rows[i].0[step], &rows[i].1[step]));
+            let two_a = add(&mut ones, a, b);
+            let two_b = add(&mut ones, c, d);
+            let four_a = add(&mut twos, two_a, two_b);
+            let two_a = add(&mut ones, e, f);
+            let two_b = add(&mut ones, g, h);
+            let four_b = add(&mut twos, two_a, two_b);
+            let eight = add(&mut fours, four_a, four_b);
+            eights += count(eight);
+        }
+    }
+    let mut sum = 8 * eights + 4 * count(fours) + 2 * count(twos) + count(ones);
+    for &item in rest {
+        let (x, y) = item_rows::<STEPS>(item, xs, ys, from);
         for (x, y) in x.iter().zip(y) {
-            sum += u64::from((x & y).count_ones());
+            sum += count(both(x, y));
         }
     }
     sum
+}
+
+/// The rows of an item, from the word `from` on. (Where there is no such row, which cannot be, it is as if empty.)
+#[inline(always)]
+fn item_rows<'a, const STEPS: usize>(
+    item: u32,
+    xs: &'a [Row],
+    ys: &'a [Row],
+    from: usize,
+) -> (&'a [Words; STEPS], &'a [Words; STEPS]) {
+    let part = |rows: &'a [Row], number: u32| {
+        let words = rows.get(number as usize).and_then(|row| row.0.get(from..));
+        let steps = words.and_then(|words| words.as_chunks().0.first_chunk());
+        steps.unwrap_or(empty::<STEPS>().0)
+    };
+    (part(xs, item & ((1 << X_BITS) - 1)), part(ys, item >> X_BITS))
+}
+
+#[inline(always)]
+pub(super) fn empty<const STEPS: usize>() -> (&'static [Words; STEPS], &'static [Words; STEPS]) {
+    const { (&[[0; STEP]; STEPS], &[[0; STEP]; STEPS]) }
+}
+
+#[inline(always)]
+fn both(x: &Words, y: &Words) -> Words {
+    std::array::from_fn(|i| x[i] & y[i])
+}
+
+/// Adds two digits to a third, which becomes the sum's; the carry is returned.
+#[inline(always)]
+fn add(digit: &mut Words, a: Words, b: Words) -> Words {
+    std::array::from_fn(|i| {
+        let part = digit[i] ^ a[i];
+        let carry = digit[i] & a[i] | part & b[i];
+        digit[i] = part ^ b[i];
+        carry
+    })
+}
+
+#[inline(always)]
+fn count(words: Words) -> u64 {
+    words.iter().map(|word| u64::from(word.count_ones())).sum()
 }

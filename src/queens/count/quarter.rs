@@ -13,8 +13,9 @@ use super::subsets::{binomial, ranks};
 use crate::queens::{Stop, Stopped};
 use std::ops::Range;
 
-/// Groups whose members are met four at a time are filled up to a multiple of four with entries that meet nothing.
-const PADDING: u64 = u64::MAX;
+/// Groups whose members are met four or eight at a time are filled up with entries that meet nothing: lines and near
+/// lines.
+const PADDING: (u64, u32) = (u64::MAX, 1 << 29);
 
 /// Which columns the queens of a west placement stand in, rows taken in pairs: byte p is for the rows 2p and 2p + 1 of
 /// the row set, and holds column × h + column, or just a column if there is no row 2p + 1.
@@ -29,9 +30,13 @@ pub(super) struct Table {
     pub(super) sets: usize,
     /// Where each group starts, by long × sets + column set; and one more for the end.
     starts: Vec<u32>,
-    /// For each entry, the lines its queens stand on.
+    /// The same for lists that are filled up.
+    filled_starts: Vec<u32>,
+    /// For each entry of an east quarter, the lines its queens stand on.
     pub(super) lines: Vec<u64>,
-    /// For each entry, where its queens stand. West quarters only.
+    /// For each entry of a west quarter, the lines that matter to the other west quarter, see [`Shape::near`].
+    pub(super) near: Vec<u32>,
+    /// For each entry of a west quarter, where its queens stand.
     pub(super) pairs: Vec<Pairs>,
 }
 
@@ -57,40 +62,68 @@ impl Table {
         for &(group, ..) in &found {
             sizes[group as usize] += 1;
         }
-        let step = if matches!(quarter, Quarter::NorthWest | Quarter::SouthEast) { 4 } else { 1 };
-        let mut starts = Vec::with_capacity(groups + 1);
-        let mut end = 0;
-        starts.push(end);
-        for size in &sizes {
-            end += size.next_multiple_of(step);
-            starts.push(end);
-        }
+        let step = match quarter {
+            Quarter::NorthWest => 8,
+            Quarter::SouthEast => 4,
+            Quarter::SouthWest | Quarter::NorthEast => 1,
+        };
+        let starts = sums(&sizes, 1);
+        let filled_starts = sums(&sizes, step);
         let mut next = starts.clone();
-        let mut lines = vec![PADDING; end as usize];
-        let mut pairs = vec![0; if west { end as usize } else { 0 }];
+        let len = found.len();
+        let filled_len = filled_starts.last().map_or(0, |&end| end as usize);
+        let (mut lines, mut near) = (Vec::new(), Vec::new());
+        let mut pairs = Vec::new();
+        if west {
+            near.resize(filled_len, PADDING.1);
+            pairs.resize(len, 0);
+        } else {
+            lines.resize(filled_len, PADDING.0);
+        }
         for &(group, its_lines, its_pairs) in &found {
-            let at = &mut next[group as usize];
-            lines[*at as usize] = its_lines;
+            let group = group as usize;
+            let place = next[group] as usize;
+            let filled_place = (filled_starts[group] + next[group] - starts[group]) as usize;
             if west {
-                pairs[*at as usize] = its_pairs;
+                near[filled_place] = shape.near(quarter, its_lines);
+                pairs[place] = its_pairs;
+            } else {
+                lines[filled_place] = its_lines;
             }
-            *at += 1;
+            next[group] += 1;
         }
         let lines_of = |row: &Row| row.squares.iter().take(columns as usize).map(|square| square.lines).collect();
         let squares = rows.iter().map(lines_of).collect();
-        Ok(Self { squares, sets, starts, lines, pairs })
+        Ok(Self { squares, sets, starts, filled_starts, lines, near, pairs })
     }
 
-    /// The entries whose column sets have numbers in `sets`, without (0) or with (1) a queen on a long diagonal.
+    /// The entries whose column sets have numbers in `sets`, without (0) or with (1) a queen on a long diagonal, as
+    /// places in `pairs`.
     pub(super) fn range(&self, long: usize, sets: Range<usize>) -> Range<usize> {
         let at = |set: usize| self.starts[long * self.sets + set] as usize;
         at(sets.start)..at(sets.end)
     }
 
+    /// The same as places in `lines` or `near`, and filled up for quarters that are met several at a time.
+    pub(super) fn filled(&self, long: usize, set: usize) -> Range<usize> {
+        let at = |set: usize| self.filled_starts[long * self.sets + set] as usize;
+        at(set)..at(set + 1)
+    }
+
     /// About how many bytes the table takes.
     pub(super) fn bytes(&self) -> usize {
-        4 * self.starts.len() + 8 * self.lines.len() + 8 * self.pairs.len()
+        4 * (self.starts.len() + self.filled_starts.len() + self.near.len()) + 8 * (self.lines.len() + self.pairs.len())
     }
+}
+
+/// Where groups of these sizes start, each filled up to a multiple of `step`; and where the last one ends.
+fn sums(sizes: &[u32], step: u32) -> Vec<u32> {
+    let mut end = 0;
+    let ends = sizes.iter().map(|size| {
+        end += size.next_multiple_of(step);
+        end
+    });
+    std::iter::once(0).chain(ends).collect()
 }
 
 /// The queens placed so far.

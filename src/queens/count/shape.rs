@@ -129,6 +129,18 @@ impl Shape {
         (1 << self.h.saturating_sub(2)) - 1
     }
 
+    /// What of the lines of a west placement matters to the other quarter of the west: the diagonals on which the two
+    /// can meet, 24 at n = 27, and for the south-west its class by the central diagonals on top.
+    pub(super) fn near(self, quarter: Quarter, lines: u64) -> u32 {
+        let (h, side) = (self.h, (1 << (self.h - 1)) - 1);
+        // i + j from h to 2h - 2, and i - j from 1 to h - 1.
+        let near = lines & side | (lines >> (2 * h + 1) & side) << (h - 1);
+        let class = if quarter == Quarter::SouthWest { self.central().class(lines) } else { 0 };
+        // The bit that all of the south-west have and of the north-west only what is no placement.
+        let south = u32::from(quarter == Quarter::SouthWest) << 29;
+        near as u32 | south | (class as u32) << 30
+    }
+
     /// The two most central of the diagonals i + j that an east queen may stand on, as bits of `lines`. They cross from
     /// the south-west to the north-east, and most of both quarters' placements use one or the other.
     pub(super) fn central(self) -> Central {
@@ -159,4 +171,10 @@ impl Central {
     pub(super) fn class(self, lines: u64) -> usize {
         (lines >> self.first & 1 | (lines >> self.second & 1) << 1) as usize
     }
+}
+
+/// The class of a south-west placement, from its near lines.
+#[inline(always)]
+pub(super) fn class_of(near: u32) -> usize {
+    (near >> 30) as usize
 }

@@ -8,10 +8,9 @@
 //! - Within a window, items are in **bins**, by the class of y, as that says which words of a block matter, and by
 //!   whether y and x have a queen on a long diagonal, as that makes the weight.
 
-use super::lanes::{Bin, Lanes, Numbered};
+use super::lanes::{Bin, Lanes, Partners};
 use super::list::List;
 use super::quarter::{Pairs, Table};
-use super::shape::Shape;
 use crate::queens::{Stop, Stopped};
 use std::ops::Range;
 
@@ -53,7 +52,6 @@ impl Items {
     pub(super) fn list<L: Lanes>(
         &mut self,
         lanes: L,
-        shape: Shape,
         (x, y): (&Table, &Table),
         wanted: impl Fn(usize, usize) -> bool,
         stop: &Stop,
@@ -64,7 +62,7 @@ impl Items {
             bin.ys.clear();
             bin.items.iter_mut().for_each(List::clear);
         }
-        let per_window = (WINDOW * x.sets / x.lines.len().max(1)).clamp(1, x.sets);
+        let per_window = (WINDOW * x.sets / x.pairs.len().max(1)).clamp(1, x.sets);
         for first in (0..x.sets).step_by(per_window) {
             stop.check()?;
             let sets = first..(first + per_window).min(x.sets);
@@ -82,24 +80,25 @@ impl Items {
                     if places.is_empty() {
                         continue;
                     }
-                    let mut partners: [Numbered<'_>; 2] = [(0, &[]); 2];
+                    let mut partners = [Partners::default(); 2];
                     for (x_long, partners) in partners.iter_mut().enumerate() {
                         if wanted(long, x_long) {
-                            let range = x.range(x_long, set..set + 1);
-                            let number = numbers[x_long] + range.start - xs[x_long].start;
-                            *partners = (number as u32, x.lines.get(range).unwrap_or_default());
+                            let places = x.range(x_long, set..set + 1);
+                            let first = (numbers[x_long] + places.start - xs[x_long].start) as u32;
+                            let near = x.near.get(x.filled(x_long, set)).unwrap_or_default();
+                            *partners = Partners { first, len: places.len(), near };
                         }
                     }
-                    let lines = y.lines.get(places.clone()).unwrap_or_default().chunks(YS);
+                    let near = y.near.get(places.clone()).unwrap_or_default().chunks(YS);
                     let pairs = y.pairs.get(places).unwrap_or_default().chunks(YS);
-                    for (lines, pairs) in lines.zip(pairs) {
+                    for (near, pairs) in near.zip(pairs) {
                         for bin in &mut self.bins {
-                            bin.ys.reserve(lines.len());
-                            for (items, (_, xs)) in bin.items.iter_mut().zip(partners) {
-                                items.reserve(lines.len() * xs.len());
+                            bin.ys.reserve(near.len());
+                            for (items, xs) in bin.items.iter_mut().zip(partners) {
+                                items.reserve(near.len() * xs.near.len());
                             }
                         }
-                        lanes.meet((lines, pairs), partners, shape.central(), &mut self.bins);
+                        lanes.meet((near, pairs), partners, &mut self.bins);
                     }
                 }
                 for (mut batch, end) in before.into_iter().zip(self.ends(long)) {
