@@ -7,7 +7,7 @@
 //! west square free; from there on, a word operation is about 64 east halves.
 
 use super::lanes::{BLOCK, Lanes, Row, STEP, Span, WORDS};
-use super::list::List;
+use super::list::{List, Room};
 use super::quarter::Table;
 use super::shape::Shape;
 use super::subsets::binomial;
@@ -52,15 +52,15 @@ impl Patterns {
         let wanted = cut(part)..cut(part + 1);
         // Column sets are numbered in the order of their masks, so those with the last column come last.
         let first = if middle_north { binomial(shape.h, north.squares.len() as u32) as usize } else { 0 };
-        let mut tried = 0;
+        let (mut room, mut tried) = (Room::default(), 0);
         for set in first..north.sets {
-            let range = north.range(0, set..set + 1);
+            let range = north.filled(set, 0);
             let range = range.start.max(wanted.start)..range.end.min(wanted.end);
             let other = north.sets - 1 - set;
-            let others = south.lines.get(south.filled(0, other)).unwrap_or_default();
+            let others = south.lines.get(south.filled(other, 0)).unwrap_or_default();
             for ones in north.lines.get(range).unwrap_or_default().chunks(ONES) {
                 let pairs = ones.len() * others.len();
-                self.classes.iter_mut().for_each(|list| list.reserve(pairs));
+                room.take(pairs, |more| self.classes.iter_mut().for_each(|list| list.reserve(more)));
                 lanes.unite(ones, others, shape.central(), &mut self.classes);
                 tried += pairs;
             }

@@ -24,8 +24,9 @@ pub(super) struct Order {
     pub(super) weights: [u64; 3],
     /// Only with the middle column's queen in the north.
     pub(super) middle_north: bool,
-    /// This part of so many.
-    pub(super) part: (u64, u64),
+    /// This part of so many, of the east halves and of the west halves.
+    pub(super) east: (u64, u64),
+    pub(super) west: (u64, u64),
 }
 
 /// The buffers of a join.
@@ -61,12 +62,12 @@ impl Join {
         quarters: Quarters<'_>,
         stop: &Stop,
     ) -> Result<u64, Stopped> {
-        let Order { shape, weights, middle_north, part } = order;
+        let Order { shape, weights, middle_north, east: east_part, west: west_part } = order;
         let (x, y) = (quarters.north_west, quarters.south_west);
         let east = (quarters.north_east, quarters.south_east);
-        self.patterns.list(lanes, shape, east, part, middle_north, stop)?;
+        self.patterns.list(lanes, shape, east, east_part, middle_north, stop)?;
         let Self { patterns, planes, items, x_pairs, y_pairs, xs, ys } = self;
-        items.list(lanes, (x, y), |y_long, x_long| weights[y_long + x_long] != 0, stop)?;
+        items.list(lanes, (x, y), west_part, |y_long, x_long| weights[y_long + x_long] != 0, stop)?;
         let mut sums = [0u64; 3];
         for block in patterns.blocks() {
             planes.turn(lanes, shape, block);
@@ -74,12 +75,9 @@ impl Join {
             planes.pairs(lanes, &y.squares, y_pairs);
             for window in &items.windows {
                 stop.check()?;
-                let [none, long] = window.xs.clone();
-                grow(xs, none.len() + long.len());
-                let (first, second) = xs.split_at_mut(none.len());
-                for (places, out) in [(none, first), (long, second)] {
-                    rows(lanes, x, x.pairs.get(places).unwrap_or_default(), x_pairs, planes.whole(), out);
-                }
+                let placements = x.pairs.get(window.xs.clone()).unwrap_or_default();
+                grow(xs, placements.len());
+                rows(lanes, x, placements, x_pairs, planes.whole(), xs);
                 for batch in items.batches.get(window.batches.clone()).unwrap_or_default() {
                     let span = planes.span(batch.class);
                     if span.steps == 0 {

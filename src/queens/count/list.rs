@@ -54,3 +54,22 @@ impl<T: Copy + Default> List<T> {
         size_of::<T>() * self.items.capacity()
     }
 }
+
+/// How much room several lists are known to have, so that it need not be asked of each every time.
+#[derive(Debug, Default)]
+pub(super) struct Room(usize);
+
+impl Room {
+    /// How much is added at a time.
+    const STEP: usize = 1 << 13;
+
+    /// Takes so much of the room; if there is not so much, every list is first given more by `reserve`.
+    #[inline(always)]
+    pub(super) fn take(&mut self, len: usize, reserve: impl FnOnce(usize)) {
+        if self.0 < len {
+            self.0 = Self::STEP.max(len);
+            reserve(self.0);
+        }
+        self.0 -= len;
+    }
+}

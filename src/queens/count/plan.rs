@@ -35,41 +35,44 @@ pub(super) struct Section {
     grain: Grain,
 }
 
-/// How big a task is: so many row sets, or one of so many parts of a single row set.
+/// How big a task is: so many row sets; or a part of a single one, which has so many times so many: some of its east
+/// halves with some of its west halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Grain {
     sets: u64,
-    parts: u64,
+    east: u64,
+    west: u64,
 }
 
 impl Grain {
-    /// Chosen by measurement, see `benches/count.rs` for how.
+    /// Chosen by measurement, so that the biggest tasks of each n are far below a second and the average is not small
+    /// against the time it takes to set a task up.
     fn of(n: u32) -> Self {
-        let (sets, parts) = match n {
-            ..=15 => (64, 1),
-            16 | 17 => (32, 1),
-            18 => (16, 1),
-            19 => (8, 1),
-            20 => (4, 1),
-            21 => (1, 1),
-            22 => (1, 2),
-            23 => (1, 8),
-            24 => (1, 32),
-            25 => (1, 256),
-            26 => (1, 2048),
-            _ => (1, 65536),
+        let (sets, east, west) = match n {
+            ..=15 => (64, 1, 1),
+            16 | 17 => (32, 1, 1),
+            18 => (16, 1, 1),
+            19 => (8, 1, 1),
+            20 => (4, 1, 1),
+            21 | 22 => (1, 1, 1),
+            23 => (1, 4, 2),
+            24 => (1, 8, 4),
+            25 => (1, 32, 8),
+            26 => (1, 256, 16),
+            _ => (1, 2048, 32),
         };
-        Self { sets, parts }
+        Self { sets, east, west }
     }
 }
 
-/// What a task of the join is about: some consecutive row sets of a section, and of each of them one part of so many.
+/// What a task of the join is about: some consecutive row sets of a section, and of each of them one part of so many,
+/// of the east and of the west halves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Task {
     pub(super) section: Section,
     pub(super) sets: std::ops::Range<u64>,
-    pub(super) part: u64,
-    pub(super) parts: u64,
+    pub(super) east: (u64, u64),
+    pub(super) west: (u64, u64),
 }
 
 impl Plan {
@@ -111,9 +114,14 @@ impl Plan {
     pub(super) fn task(&self, mut task: u64) -> Option<Task> {
         for section in &self.sections {
             if task < section.tasks() {
-                let Grain { sets, parts } = section.grain;
-                let (first, part) = (task / parts * sets, task % parts);
-                return Some(Task { section: *section, sets: first..(first + sets).min(section.sets), part, parts });
+                let Grain { sets, east, west } = section.grain;
+                let first = task / west / east * sets;
+                return Some(Task {
+                    section: *section,
+                    sets: first..(first + sets).min(section.sets),
+                    east: (task / west % east, east),
+                    west: (task % west, west),
+                });
             }
             task -= section.tasks();
         }
@@ -148,7 +156,7 @@ impl Section {
     }
 
     fn tasks(&self) -> u64 {
-        self.sets.div_ceil(self.grain.sets) * self.grain.parts
+        self.sets.div_ceil(self.grain.sets) * self.grain.east * self.grain.west
     }
 
     /// The row set with number `set`, as (Rn, Rs).
@@ -181,7 +189,7 @@ mod tests {
             let plan = plan(n);
             let mut seen = HashSet::new();
             for task in (0..plan.tasks()).map(|task| plan.task(task).expect("a task")) {
-                assert_eq!(task.parts, 1);
+                assert_eq!((task.east, task.west), ((0, 1), (0, 1)));
                 for set in task.sets {
                     let (north, south) = task.section.rows(set);
                     assert!(seen.insert((task.section.shape.mode == Mode::Centre, north, south)));

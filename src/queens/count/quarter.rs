@@ -1,12 +1,12 @@
 //! All ways to fill one quarter of the board, given its rows.
 //!
 //! A [`Table`] lists every placement of one queen in each row of a row set, on some columns of the quarter, that do not
-//! attack each other. It is found by backtracking, one row after the other, and it is short: a few thousand entries at
-//! n = 18. Everything that is long is later made of these entries by joining them.
+//! attack each other. It is found by backtracking, row after row, and it is short: a few thousand entries at n = 18.
+//! Everything that is long is later made of these entries by joining them.
 //!
-//! Entries are stored as a structure of arrays and sorted by **group**: first those without, then those with a queen on
-//! a long diagonal (which have different weights, see `symmetry`; only the west has such), and in each by the number of
-//! their column set (see `subsets`). So the entries that leave a given set of columns free are one contiguous slice.
+//! Entries are stored as a structure of arrays, sorted by **group**: by the number of their column set (see `subsets`),
+//! and for each first those without, then those with a queen on a long diagonal (which have different weights, see
+//! `symmetry`; only the west has such). So the entries that leave a given set of columns free are one slice.
 
 use super::shape::{Quarter, Shape, Square};
 use super::subsets::{binomial, ranks};
@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// Groups whose members are met four or eight at a time are filled up with entries that meet nothing: lines and near
 /// lines.
-const PADDING: (u64, u32) = (u64::MAX, 1 << 29);
+const PADDING: (u64, u32) = (u64::MAX, Shape::NEVER_NEAR);
 
 /// Which columns the queens of a west placement stand in, rows taken in pairs: byte p is for the rows 2p and 2p + 1 of
 /// the row set, and holds column × h + column, or just a column if there is no row 2p + 1.
@@ -28,10 +28,10 @@ pub(super) struct Table {
     pub(super) squares: Vec<Vec<u64>>,
     /// The number of column sets.
     pub(super) sets: usize,
-    /// Where each group starts, by long × sets + column set; and one more for the end.
-    starts: Vec<u32>,
-    /// The same for lists that are filled up.
-    filled_starts: Vec<u32>,
+    /// Whether there are entries with a queen on a long diagonal.
+    long: bool,
+    /// Where each group starts, by 2 × column set + long; and one more for the end.
+    starts: Vec<Start>,
     /// For each entry of an east quarter, the lines its queens stand on.
     pub(super) lines: Vec<u64>,
     /// For each entry of a west quarter, the lines that matter to the other west quarter, see [`Shape::near`].
@@ -40,90 +40,119 @@ pub(super) struct Table {
     pub(super) pairs: Vec<Pairs>,
 }
 
+/// Where a group starts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Start {
+    /// In `pairs`.
+    entry: u32,
+    /// In `lines` or `near`, where groups may be filled up.
+    filled: u32,
+}
+
 impl Table {
     /// The table of a quarter for the rows of a mask.
     pub(super) fn new(shape: Shape, quarter: Quarter, rows: u32, stop: &Stop) -> Result<Self, Stopped> {
+        let queens = rows.count_ones();
         let columns = shape.columns(quarter);
         let west = matches!(quarter, Quarter::NorthWest | Quarter::SouthWest);
-        let sets = binomial(columns, rows.count_ones()) as usize;
-        let ranks = ranks(columns);
-        let rows: Vec<Row> =
-            (0..32).filter(|row| rows >> row & 1 == 1).map(|row| Row::new(shape, quarter, row)).collect();
-        let mut found = Vec::new();
-        let mut emit = |placed: Placed| {
-            let group = usize::from(placed.long) * sets + usize::from(ranks[placed.columns as usize]);
-            found.push((group as u32, placed.lines, placed.pairs));
-        };
-        place(&rows, 0, shape.h, Placed::default(), stop, &mut emit)?;
-
-        // A counting sort by group.
-        let groups = if west { 2 * sets } else { sets };
-        let mut sizes = vec![0u32; groups];
-        for &(group, ..) in &found {
-            sizes[group as usize] += 1;
-        }
         let step = match quarter {
             Quarter::NorthWest => 8,
             Quarter::SouthEast => 4,
             Quarter::SouthWest | Quarter::NorthEast => 1,
         };
-        let starts = sums(&sizes, 1);
-        let filled_starts = sums(&sizes, step);
-        let mut next = starts.clone();
-        let len = found.len();
-        let filled_len = filled_starts.last().map_or(0, |&end| end as usize);
-        let (mut lines, mut near) = (Vec::new(), Vec::new());
-        let mut pairs = Vec::new();
-        if west {
-            near.resize(filled_len, PADDING.1);
-            pairs.resize(len, 0);
-        } else {
-            lines.resize(filled_len, PADDING.0);
-        }
-        for &(group, its_lines, its_pairs) in &found {
-            let group = group as usize;
-            let place = next[group] as usize;
-            let filled_place = (filled_starts[group] + next[group] - starts[group]) as usize;
-            if west {
-                near[filled_place] = shape.near(quarter, its_lines);
-                pairs[place] = its_pairs;
-            } else {
-                lines[filled_place] = its_lines;
-            }
-            next[group] += 1;
-        }
+        let rows: Vec<Row> =
+            (0..32).filter(|row| rows >> row & 1 == 1).map(|row| Row::new(shape, quarter, row)).collect();
         let lines_of = |row: &Row| row.squares.iter().take(columns as usize).map(|square| square.lines).collect();
-        let squares = rows.iter().map(lines_of).collect();
-        Ok(Self { squares, sets, starts, filled_starts, lines, near, pairs })
+        let mut table = Self {
+            squares: rows.iter().map(lines_of).collect(),
+            sets: binomial(columns, queens) as usize,
+            ..Self::default()
+        };
+        let ranks = ranks(columns);
+        let mut found = Found::default();
+        let mut emit = |placed: &Placed| {
+            found.groups.push(2 * ranks[placed.columns as usize] + u16::from(placed.long));
+            if west {
+                found.words.push(placed.pairs);
+                found.near.push(shape.near(quarter, placed.lines));
+            } else {
+                found.words.push(placed.lines);
+            }
+        };
+        place(&rows, 0, shape.h, &Placed::default(), stop, &mut emit)?;
+        table.sort(&found, west, step);
+        Ok(table)
     }
 
-    /// The entries whose column sets have numbers in `sets`, without (0) or with (1) a queen on a long diagonal, as
-    /// places in `pairs`.
-    pub(super) fn range(&self, long: usize, sets: Range<usize>) -> Range<usize> {
-        let at = |set: usize| self.starts[long * self.sets + set] as usize;
-        at(sets.start)..at(sets.end)
+    /// Takes over what was found: a counting sort by group.
+    fn sort(&mut self, found: &Found, west: bool, step: u32) {
+        self.long = found.groups.iter().any(|group| group % 2 == 1);
+        let mut sizes = vec![0; 2 * self.sets];
+        for &group in &found.groups {
+            sizes[usize::from(group)] += 1;
+        }
+        let mut end = Start::default();
+        self.starts.reserve_exact(sizes.len() + 1);
+        self.starts.push(end);
+        for size in sizes {
+            end = Start { entry: end.entry + size, filled: (end.filled + size).next_multiple_of(step) };
+            self.starts.push(end);
+        }
+        let mut next = self.starts.clone();
+        let places = found.groups.iter().map(|&group| {
+            let Start { entry, filled } = &mut next[usize::from(group)];
+            (*entry, *filled) = (*entry + 1, *filled + 1);
+            (*entry as usize - 1, *filled as usize - 1)
+        });
+        if west {
+            self.pairs.resize(end.entry as usize, 0);
+            self.near.resize(end.filled as usize, PADDING.1);
+            for ((entry, filled), (&pairs, &near)) in places.zip(found.words.iter().zip(&found.near)) {
+                self.pairs[entry] = pairs;
+                self.near[filled] = near;
+            }
+        } else {
+            self.lines.resize(end.filled as usize, PADDING.0);
+            for ((_, filled), &lines) in places.zip(&found.words) {
+                self.lines[filled] = lines;
+            }
+        }
+    }
+
+    /// The entries of some column sets, as places in `pairs`.
+    pub(super) fn entries(&self, sets: Range<usize>) -> Range<usize> {
+        self.starts[2 * sets.start].entry as usize..self.starts[2 * sets.end].entry as usize
+    }
+
+    /// The entries of a column set without (0) or with (1) a queen on a long diagonal, as places in `pairs`.
+    pub(super) fn group(&self, set: usize, long: usize) -> Range<usize> {
+        self.starts[2 * set + long].entry as usize..self.starts[2 * set + long + 1].entry as usize
     }
 
     /// The same as places in `lines` or `near`, and filled up for quarters that are met several at a time.
-    pub(super) fn filled(&self, long: usize, set: usize) -> Range<usize> {
-        let at = |set: usize| self.filled_starts[long * self.sets + set] as usize;
-        at(set)..at(set + 1)
+    pub(super) fn filled(&self, set: usize, long: usize) -> Range<usize> {
+        self.starts[2 * set + long].filled as usize..self.starts[2 * set + long + 1].filled as usize
+    }
+
+    /// How many groups a column set has that may have entries: 2 if there are any with a queen on a long diagonal.
+    pub(super) fn longs(&self) -> usize {
+        1 + usize::from(self.long)
     }
 
     /// About how many bytes the table takes.
     pub(super) fn bytes(&self) -> usize {
-        4 * (self.starts.len() + self.filled_starts.len() + self.near.len()) + 8 * (self.lines.len() + self.pairs.len())
+        8 * (self.starts.capacity() + self.lines.capacity() + self.pairs.capacity()) + 4 * self.near.capacity()
     }
 }
 
-/// Where groups of these sizes start, each filled up to a multiple of `step`; and where the last one ends.
-fn sums(sizes: &[u32], step: u32) -> Vec<u32> {
-    let mut end = 0;
-    let ends = sizes.iter().map(|size| {
-        end += size.next_multiple_of(step);
-        end
-    });
-    std::iter::once(0).chain(ends).collect()
+/// Placements in the order in which backtracking finds them.
+#[derive(Default)]
+struct Found {
+    groups: Vec<u16>,
+    /// Pairs in the west, lines in the east.
+    words: Vec<u64>,
+    /// In the west.
+    near: Vec<u32>,
 }
 
 /// The queens placed so far.
@@ -160,9 +189,9 @@ fn place(
     rows: &[Row],
     depth: u32,
     h: u32,
-    placed: Placed,
+    placed: &Placed,
     stop: &Stop,
-    emit: &mut impl FnMut(Placed),
+    emit: &mut impl FnMut(&Placed),
 ) -> Result<(), Stopped> {
     let Some((row, rest)) = rows.split_first() else {
         emit(placed);
@@ -188,7 +217,7 @@ fn place(
                 long: placed.long | square.long,
                 pairs: pairs | (pair + u64::from(column)) << shift,
             };
-            place(rest, depth + 1, h, with, stop, emit)?;
+            place(rest, depth + 1, h, &with, stop, emit)?;
         }
     }
     Ok(())

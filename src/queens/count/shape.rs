@@ -129,6 +129,9 @@ impl Shape {
         (1 << self.h.saturating_sub(2)) - 1
     }
 
+    /// As the near lines of a north-west placement: one that meets no south-west placement.
+    pub(super) const NEVER_NEAR: u32 = 1 << 29;
+
     /// What of the lines of a west placement matters to the other quarter of the west: the diagonals on which the two
     /// can meet, 24 at n = 27, and for the south-west its class by the central diagonals on top.
     pub(super) fn near(self, quarter: Quarter, lines: u64) -> u32 {
@@ -136,8 +139,7 @@ impl Shape {
         // i + j from h to 2h - 2, and i - j from 1 to h - 1.
         let near = lines & side | (lines >> (2 * h + 1) & side) << (h - 1);
         let class = if quarter == Quarter::SouthWest { self.central().class(lines) } else { 0 };
-        // The bit that all of the south-west have and of the north-west only what is no placement.
-        let south = u32::from(quarter == Quarter::SouthWest) << 29;
+        let south = if quarter == Quarter::SouthWest { Self::NEVER_NEAR } else { 0 };
         near as u32 | south | (class as u32) << 30
     }
 

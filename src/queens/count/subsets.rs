@@ -30,13 +30,12 @@ pub(super) fn subset(k: u32, mut rank: u64) -> u32 {
 /// For each mask of w bits its number among the subsets of as many elements.
 pub(super) fn ranks(w: u32) -> Vec<u16> {
     let mut next = [0u16; 33];
-    (0..1u32 << w)
-        .map(|mask| {
-            let next = &mut next[mask.count_ones() as usize];
-            *next += 1;
-            *next - 1
-        })
-        .collect()
+    let rank = |mask: u32| {
+        let next = &mut next[mask.count_ones() as usize];
+        *next += 1;
+        *next - 1
+    };
+    (0..1 << w).map(rank).collect()
 }
 
 #[cfg(test)]
@@ -51,7 +50,7 @@ mod tests {
                 let (k, rank) = (mask.count_ones(), u64::from(ranks[mask as usize]));
                 assert_eq!(subset(k, rank), mask);
                 let complement = mask ^ ((1 << w) - 1);
-                assert_eq!(u64::from(ranks[complement as usize]), binomial(w, k) - 1 - rank);
+                assert_eq!(subset(w - k, binomial(w, k) - 1 - rank), complement);
             }
         }
     }

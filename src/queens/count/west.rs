@@ -9,7 +9,7 @@
 //!   whether y and x have a queen on a long diagonal, as that makes the weight.
 
 use super::lanes::{Bin, Lanes, Partners};
-use super::list::List;
+use super::list::{List, Room};
 use super::quarter::{Pairs, Table};
 use crate::queens::{Stop, Stopped};
 use std::ops::Range;
@@ -32,8 +32,8 @@ pub(super) struct Items {
 /// Some column sets.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
-    /// The x on these columns, as places in their table: without, and with a queen on a long diagonal.
-    pub(super) xs: [Range<usize>; 2],
+    /// The x on these columns, as places in their table.
+    pub(super) xs: Range<usize>,
     /// Its items.
     pub(super) batches: Range<usize>,
 }
@@ -48,11 +48,12 @@ pub(super) struct Batch {
 }
 
 impl Items {
-    /// Lists the items of tables x and y. `wanted(y is on a long diagonal, x is)` tells which ones count at all.
+    /// Lists the items of tables x and y: part `part` of `parts`, by their column sets. `wanted(y is on a long diagonal, x is)` tells which ones count at all.
     pub(super) fn list<L: Lanes>(
         &mut self,
         lanes: L,
         (x, y): (&Table, &Table),
+        (part, parts): (u64, u64),
         wanted: impl Fn(usize, usize) -> bool,
         stop: &Stop,
     ) -> Result<(), Stopped> {
@@ -62,42 +63,38 @@ impl Items {
             bin.ys.clear();
             bin.items.iter_mut().for_each(List::clear);
         }
-        let per_window = (WINDOW * x.sets / x.pairs.len().max(1)).clamp(1, x.sets);
-        for first in (0..x.sets).step_by(per_window) {
+        let cut = |part: u64| (x.sets as u64 * part / parts) as usize;
+        let (first, end) = (cut(part), cut(part + 1));
+        let per_window = (WINDOW * x.sets / x.pairs.len().max(1)).max(1);
+        let mut room = Room::default();
+        for first in (first..end).step_by(per_window) {
             stop.check()?;
-            let sets = first..(first + per_window).min(x.sets);
-            let xs = [x.range(0, sets.clone()), x.range(1, sets.clone())];
-            let numbers = [0, xs[0].len()]; // of the first x of each list
+            let sets = first..(first + per_window).min(end);
+            let xs = x.entries(sets.clone());
             let first_batch = self.batches.len();
-            for long in [0, 1] {
+            for long in 0..y.longs() {
                 let before = self.ends(long);
-                for (bin, batch) in self.bins.iter_mut().zip(&before) {
-                    bin.first = batch.ys.start;
-                }
+                self.bins.iter_mut().for_each(|bin| bin.first = bin.ys.len());
                 for set in sets.clone() {
                     let other = x.sets - 1 - set;
-                    let places = y.range(long, other..other + 1);
-                    if places.is_empty() {
-                        continue;
-                    }
+                    let near = y.near.get(y.filled(other, long)).unwrap_or_default();
+                    let pairs = y.pairs.get(y.group(other, long)).unwrap_or_default();
                     let mut partners = [Partners::default(); 2];
                     for (x_long, partners) in partners.iter_mut().enumerate() {
                         if wanted(long, x_long) {
-                            let places = x.range(x_long, set..set + 1);
-                            let first = (numbers[x_long] + places.start - xs[x_long].start) as u32;
-                            let near = x.near.get(x.filled(x_long, set)).unwrap_or_default();
-                            *partners = Partners { first, len: places.len(), near };
+                            let places = x.group(set, x_long);
+                            let near = x.near.get(x.filled(set, x_long)).unwrap_or_default();
+                            *partners = Partners { first: (places.start - xs.start) as u32, len: places.len(), near };
                         }
                     }
-                    let near = y.near.get(places.clone()).unwrap_or_default().chunks(YS);
-                    let pairs = y.pairs.get(places).unwrap_or_default().chunks(YS);
-                    for (near, pairs) in near.zip(pairs) {
-                        for bin in &mut self.bins {
-                            bin.ys.reserve(near.len());
-                            for (items, xs) in bin.items.iter_mut().zip(partners) {
-                                items.reserve(near.len() * xs.near.len());
+                    let most = partners[0].near.len().max(partners[1].near.len()).max(1);
+                    for (near, pairs) in near.chunks(YS).zip(pairs.chunks(YS)) {
+                        room.take(near.len() * most, |more| {
+                            for bin in &mut self.bins {
+                                bin.ys.reserve(more);
+                                bin.items.iter_mut().for_each(|list| list.reserve(more));
                             }
-                        }
+                        });
                         lanes.meet((near, pairs), partners, &mut self.bins);
                     }
                 }

@@ -76,7 +76,7 @@ impl Worker {
                 continue;
             }
             let middle_north = shape.mode == Mode::Open && task.section.tie();
-            let order = Order { shape, weights, middle_north, part: (task.part, task.parts) };
+            let order = Order { shape, weights, middle_north, east: task.east, west: task.west };
             let quarters = self.tables.get(shape, north, south, stop)?;
             sum += self.join.run(lanes, order, quarters, stop)?;
         }
