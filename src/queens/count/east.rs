@@ -8,7 +8,7 @@
 
 use super::lanes::{BLOCK, Lanes, Row, STEP, Span, WORDS};
 use super::list::{List, Room};
-use super::quarter::Table;
+use super::quarter::{Part, Table};
 use super::shape::Shape;
 use super::subsets::binomial;
 use crate::queens::{Stop, Stopped};
@@ -32,8 +32,7 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Lists the patterns of part `part` of `parts`: those with a north-east placement in that part of its table. They
-    /// are sorted by which of the two central diagonals that placement uses, in the order "first, none, second, both".
+    /// Lists the patterns whose north-east placement is in that part of its table. They are sorted by which of the two central diagonals that placement uses, in the order "first, none, second, both".
     /// A south-west placement that uses the first diagonal can only meet the two in the middle, one that uses the second
     /// only the first two, one that uses both only "none": each time it is one contiguous stretch.
     ///
@@ -43,13 +42,12 @@ impl Patterns {
         lanes: L,
         shape: Shape,
         (north, south): (&Table, &Table),
-        (part, parts): (u64, u64),
+        part: Part,
         middle_north: bool,
         stop: &Stop,
     ) -> Result<(), Stopped> {
         self.classes.iter_mut().for_each(List::clear);
-        let cut = |part: u64| (north.lines.len() as u128 * u128::from(part) / u128::from(parts)) as usize;
-        let wanted = cut(part)..cut(part + 1);
+        let wanted = part.slice(north.lines.len());
         // Column sets are numbered in the order of their masks, so those with the last column come last.
         let first = if middle_north { binomial(shape.h, north.squares.len() as u32) as usize } else { 0 };
         let (mut room, mut tried) = (Room::default(), 0);

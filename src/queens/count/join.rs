@@ -2,7 +2,7 @@
 
 use super::east::{Patterns, Planes};
 use super::lanes::{Lanes, PairRows, Row, Span};
-use super::quarter::{Pairs, Table};
+use super::quarter::{Pairs, Part, Table};
 use super::shape::Shape;
 use super::west::Items;
 use crate::queens::{Stop, Stopped};
@@ -24,9 +24,8 @@ pub(super) struct Order {
     pub(super) weights: [u64; 3],
     /// Only with the middle column's queen in the north.
     pub(super) middle_north: bool,
-    /// This part of so many, of the east halves and of the west halves.
-    pub(super) east: (u64, u64),
-    pub(super) west: (u64, u64),
+    /// Only with a north-east placement in this part of the table.
+    pub(super) part: Part,
 }
 
 /// The buffers of a join.
@@ -62,12 +61,12 @@ impl Join {
         quarters: Quarters<'_>,
         stop: &Stop,
     ) -> Result<u64, Stopped> {
-        let Order { shape, weights, middle_north, east: east_part, west: west_part } = order;
+        let Order { shape, weights, middle_north, part } = order;
         let (x, y) = (quarters.north_west, quarters.south_west);
         let east = (quarters.north_east, quarters.south_east);
-        self.patterns.list(lanes, shape, east, east_part, middle_north, stop)?;
+        self.patterns.list(lanes, shape, east, part, middle_north, stop)?;
         let Self { patterns, planes, items, x_pairs, y_pairs, xs, ys } = self;
-        items.list(lanes, (x, y), west_part, |y_long, x_long| weights[y_long + x_long] != 0, stop)?;
+        items.list(lanes, (x, y), |y_long, x_long| weights[y_long + x_long] != 0, stop)?;
         let mut sums = [0u64; 3];
         for block in patterns.blocks() {
             planes.turn(lanes, shape, block);

@@ -11,6 +11,7 @@
 //! A ledger that keeps finished tasks relies on all of this staying as it is, so any change to it is a change of
 //! [`Plan::VERSION`].
 
+use super::quarter::{Cut, Part};
 use super::shape::{Mode, Shape};
 use super::subsets::{binomial, subset};
 use crate::queens::Size;
@@ -35,44 +36,48 @@ pub(super) struct Section {
     grain: Grain,
 }
 
-/// How big a task is: so many row sets; or a part of a single one, which has so many times so many: some of its east
-/// halves with some of its west halves.
+/// How big a task is: so many row sets; or, if that is one, the part of it that is left when it is cut into so many
+/// parts in each of these ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Grain {
     sets: u64,
-    east: u64,
-    west: u64,
+    cuts: [u64; 5],
 }
 
 impl Grain {
     /// Chosen by measurement, so that the biggest tasks of each n are far below a second and the average is not small
     /// against the time it takes to set a task up.
     fn of(n: u32) -> Self {
-        let (sets, east, west) = match n {
-            ..=15 => (64, 1, 1),
-            16 | 17 => (32, 1, 1),
-            18 => (16, 1, 1),
-            19 => (8, 1, 1),
-            20 => (4, 1, 1),
-            21 | 22 => (1, 1, 1),
-            23 => (1, 4, 2),
-            24 => (1, 8, 4),
-            25 => (1, 32, 8),
-            26 => (1, 256, 16),
-            _ => (1, 2048, 32),
+        let (sets, cuts) = match n {
+            ..=15 => (64, [1; 5]),
+            16 | 17 => (32, [1; 5]),
+            18 => (16, [1; 5]),
+            19 => (8, [1; 5]),
+            20 => (4, [1; 5]),
+            21 | 22 => (1, [1; 5]),
+            23 => (1, [4, 1, 1, 2, 1]),
+            24 => (1, [6, 1, 1, 4, 1]),
+            25 => (1, [13, 3, 1, 6, 1]),
+            26 => (1, [13, 6, 3, 13, 1]),
+            _ => (1, [14, 14, 10, 13, 3]),
         };
-        Self { sets, east, west }
+        Self { sets, cuts }
+    }
+
+    fn parts(self) -> u64 {
+        self.cuts.iter().product()
     }
 }
 
-/// What a task of the join is about: some consecutive row sets of a section, and of each of them one part of so many,
-/// of the east and of the west halves.
+/// What a task of the join is about: some consecutive row sets of a section; and of each of them those solutions whose
+/// north-east and whose south-west placement are in a cut of their table, and the north-east one in a part of that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Task {
     pub(super) section: Section,
     pub(super) sets: std::ops::Range<u64>,
-    pub(super) east: (u64, u64),
-    pub(super) west: (u64, u64),
+    pub(super) east: Cut,
+    pub(super) part: Part,
+    pub(super) west: Cut,
 }
 
 impl Plan {
@@ -114,13 +119,21 @@ impl Plan {
     pub(super) fn task(&self, mut task: u64) -> Option<Task> {
         for section in &self.sections {
             if task < section.tasks() {
-                let Grain { sets, east, west } = section.grain;
-                let first = task / west / east * sets;
+                let grain = section.grain;
+                // The last cut varies fastest.
+                let mut parts = [Part::ALL; 5];
+                for (part, of) in parts.iter_mut().zip(grain.cuts).rev() {
+                    *part = Part { part: task % of, of };
+                    task /= of;
+                }
+                let [first, second, part, west_first, west_second] = parts;
+                let from = task * grain.sets;
                 return Some(Task {
                     section: *section,
-                    sets: first..(first + sets).min(section.sets),
-                    east: (task / west % east, east),
-                    west: (task % west, west),
+                    sets: from..(from + grain.sets).min(section.sets),
+                    east: Cut([first, second]),
+                    part,
+                    west: Cut([west_first, west_second]),
                 });
             }
             task -= section.tasks();
@@ -156,7 +169,7 @@ impl Section {
     }
 
     fn tasks(&self) -> u64 {
-        self.sets.div_ceil(self.grain.sets) * self.grain.east * self.grain.west
+        self.sets.div_ceil(self.grain.sets) * self.grain.parts()
     }
 
     /// The row set with number `set`, as (Rn, Rs).
@@ -189,7 +202,7 @@ mod tests {
             let plan = plan(n);
             let mut seen = HashSet::new();
             for task in (0..plan.tasks()).map(|task| plan.task(task).expect("a task")) {
-                assert_eq!((task.east, task.west), ((0, 1), (0, 1)));
+                assert_eq!((task.east, task.part, task.west), (Cut::NONE, Part::ALL, Cut::NONE));
                 for set in task.sets {
                     let (north, south) = task.section.rows(set);
                     assert!(seen.insert((task.section.shape.mode == Mode::Centre, north, south)));

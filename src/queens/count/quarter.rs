@@ -21,6 +21,38 @@ const PADDING: (u64, u32) = (u64::MAX, Shape::NEVER_NEAR);
 /// the row set, and holds column × h + column, or just a column if there is no row 2p + 1.
 pub(super) type Pairs = u64;
 
+/// One of so many parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) part: u64,
+    pub(super) of: u64,
+}
+
+impl Part {
+    pub(super) const ALL: Self = Self { part: 0, of: 1 };
+
+    /// The columns of this part: every so many.
+    fn mask(self) -> u32 {
+        (0..32).filter(|&column| column % self.of == self.part).map(|column| 1 << column).sum()
+    }
+
+    /// The places of a list of this length that are in this part: a slice.
+    pub(super) fn slice(self, len: usize) -> Range<usize> {
+        let at = |part: u64| (len as u128 * u128::from(part) / u128::from(self.of)) as usize;
+        at(self.part)..at(self.part + 1)
+    }
+}
+
+/// A part of a table: the placements that have the queen of the first row, and that of the second, in the columns of
+/// these parts. So a part is found in a part of the time and takes a part of the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cut(pub(super) [Part; 2]);
+
+impl Cut {
+    /// All of it.
+    pub(super) const NONE: Self = Self([Part::ALL; 2]);
+}
+
 /// The placements on a quarter, for one row set.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -50,8 +82,8 @@ struct Start {
 }
 
 impl Table {
-    /// The table of a quarter for the rows of a mask.
-    pub(super) fn new(shape: Shape, quarter: Quarter, rows: u32, stop: &Stop) -> Result<Self, Stopped> {
+    /// The table of a quarter for the rows of a mask, or the part of it that `cut` says.
+    pub(super) fn new(shape: Shape, quarter: Quarter, rows: u32, cut: Cut, stop: &Stop) -> Result<Self, Stopped> {
         let queens = rows.count_ones();
         let columns = shape.columns(quarter);
         let west = matches!(quarter, Quarter::NorthWest | Quarter::SouthWest);
@@ -60,8 +92,11 @@ impl Table {
             Quarter::SouthEast => 4,
             Quarter::SouthWest | Quarter::NorthEast => 1,
         };
-        let rows: Vec<Row> =
+        let mut rows: Vec<Row> =
             (0..32).filter(|row| rows >> row & 1 == 1).map(|row| Row::new(shape, quarter, row)).collect();
+        for (row, part) in rows.iter_mut().zip(cut.0) {
+            row.open &= part.mask();
+        }
         let lines_of = |row: &Row| row.squares.iter().take(columns as usize).map(|square| square.lines).collect();
         let mut table = Self {
             squares: rows.iter().map(lines_of).collect(),

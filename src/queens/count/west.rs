@@ -48,12 +48,11 @@ pub(super) struct Batch {
 }
 
 impl Items {
-    /// Lists the items of tables x and y: part `part` of `parts`, by their column sets. `wanted(y is on a long diagonal, x is)` tells which ones count at all.
+    /// Lists the items of tables x and y. `wanted(y is on a long diagonal, x is)` tells which ones count at all.
     pub(super) fn list<L: Lanes>(
         &mut self,
         lanes: L,
         (x, y): (&Table, &Table),
-        (part, parts): (u64, u64),
         wanted: impl Fn(usize, usize) -> bool,
         stop: &Stop,
     ) -> Result<(), Stopped> {
@@ -63,13 +62,11 @@ impl Items {
             bin.ys.clear();
             bin.items.iter_mut().for_each(List::clear);
         }
-        let cut = |part: u64| (x.sets as u64 * part / parts) as usize;
-        let (first, end) = (cut(part), cut(part + 1));
         let per_window = (WINDOW * x.sets / x.pairs.len().max(1)).max(1);
         let mut room = Room::default();
-        for first in (first..end).step_by(per_window) {
+        for first in (0..x.sets).step_by(per_window) {
             stop.check()?;
-            let sets = first..(first + per_window).min(end);
+            let sets = first..(first + per_window).min(x.sets);
             let xs = x.entries(sets.clone());
             let first_batch = self.batches.len();
             for long in 0..y.longs() {

@@ -6,7 +6,7 @@ use super::join::{Join, Order, Quarters};
 use super::lanes::{Lanes, Portable};
 use super::plain;
 use super::plan::{Plan, Task};
-use super::quarter::Table;
+use super::quarter::{Cut, Table};
 use super::shape::{Mode, Quarter, Shape};
 use super::symmetry::weights;
 use crate::queens::{Stop, Stopped};
@@ -76,8 +76,8 @@ impl Worker {
                 continue;
             }
             let middle_north = shape.mode == Mode::Open && task.section.tie();
-            let order = Order { shape, weights, middle_north, east: task.east, west: task.west };
-            let quarters = self.tables.get(shape, north, south, stop)?;
+            let order = Order { shape, weights, middle_north, part: task.part };
+            let quarters = self.tables.get(shape, (north, south), (task.east, task.west), stop)?;
             sum += self.join.run(lanes, order, quarters, stop)?;
         }
         Ok(sum)
@@ -90,72 +90,80 @@ impl Worker {
     }
 }
 
-/// The tables of one half of the rows: west and east.
-#[derive(Debug)]
-struct Sides {
-    west: Table,
-    east: Table,
+/// A table, and which one it is.
+#[derive(Debug, Default)]
+struct Slot {
+    key: Option<(Quarter, u32, Cut)>,
+    table: Table,
 }
 
-impl Sides {
-    fn bytes(&self) -> usize {
-        self.west.bytes() + self.east.bytes()
+impl Slot {
+    /// Sees to it that the slot has the table of these rows.
+    fn fill(&mut self, shape: Shape, quarter: Quarter, rows: u32, cut: Cut, stop: &Stop) -> Result<(), Stopped> {
+        let key = Some((quarter, rows, cut));
+        if self.key != key {
+            *self = Self::default(); // frees the memory, and leaves nothing half done if stopped
+            *self = Self { table: Table::new(shape, quarter, rows, cut, stop)?, key };
+        }
+        Ok(())
     }
 }
 
+/// The tables of the last row set, and of the north what there is room for: consecutive row sets have the south in
+/// common, and go through all the row sets of the north again and again.
 #[derive(Debug, Default)]
 struct Tables {
     /// The section they are for: shape and number of west rows in the north.
     section: Option<(Shape, u32)>,
-    south: Option<(u32, Sides)>,
-    north: HashMap<u32, Sides>,
-    /// The bytes in `north`.
-    kept: usize,
-    /// The latest tables of the north that were too much to keep.
-    latest: Option<(u32, Sides)>,
+    /// West and east.
+    south: [Slot; 2],
+    /// By its west rows: west and east. Only whole tables.
+    kept: HashMap<u32, [Slot; 2]>,
+    /// How many bytes they are.
+    kept_bytes: usize,
+    /// The latest tables that were too much to keep.
+    north: [Slot; 2],
 }
 
 impl Tables {
-    fn get(&mut self, shape: Shape, north: u32, south: u32, stop: &Stop) -> Result<Quarters<'_>, Stopped> {
+    fn get(
+        &mut self,
+        shape: Shape,
+        (north, south): (u32, u32),
+        (east_cut, west_cut): (Cut, Cut),
+        stop: &Stop,
+    ) -> Result<Quarters<'_>, Stopped> {
         let section = Some((shape, north.count_ones()));
         if self.section != section {
             *self = Self { section, ..Self::default() };
         }
-        let others = (1 << shape.h) - 1;
-        if self.south.as_ref().is_none_or(|&(rows, _)| rows != south) {
-            self.south = None;
-            let west = Table::new(shape, Quarter::SouthWest, south, stop)?;
-            // The middle row's queen is in the south-east.
-            let middle = if shape.mode == Mode::Open { 1 << shape.h } else { 0 };
-            let east = Table::new(shape, Quarter::SouthEast, others & !south | middle, stop)?;
-            self.south = Some((south, Sides { west, east }));
-        }
-        if !self.north.contains_key(&north) && self.latest.as_ref().is_none_or(|&(rows, _)| rows != north) {
-            self.latest = None;
-            let west = Table::new(shape, Quarter::NorthWest, north, stop)?;
-            let east = Table::new(shape, Quarter::NorthEast, others & !north, stop)?;
-            let sides = Sides { west, east };
-            if self.kept + sides.bytes() <= KEEP {
-                self.kept += sides.bytes();
-                self.north.insert(north, sides);
-            } else {
-                self.latest = Some((north, sides));
+        let all = (1 << shape.h) - 1;
+        // The middle row's queen is in the south-east.
+        let middle = if shape.mode == Mode::Open { 1 << shape.h } else { 0 };
+        let [south_west, south_east] = &mut self.south;
+        south_west.fill(shape, Quarter::SouthWest, south, west_cut, stop)?;
+        south_east.fill(shape, Quarter::SouthEast, all & !south | middle, Cut::NONE, stop)?;
+        if !self.kept.contains_key(&north) {
+            let [north_west, north_east] = &mut self.north;
+            north_west.fill(shape, Quarter::NorthWest, north, Cut::NONE, stop)?;
+            north_east.fill(shape, Quarter::NorthEast, all & !north, east_cut, stop)?;
+            let bytes = north_west.table.bytes() + north_east.table.bytes();
+            if east_cut == Cut::NONE && self.kept_bytes + bytes <= KEEP {
+                self.kept_bytes += bytes;
+                self.kept.insert(north, std::mem::take(&mut self.north));
             }
         }
-        let north = self.north.get(&north).or(self.latest.as_ref().map(|(_, sides)| sides));
-        match (north, &self.south) {
-            (Some(north), Some((_, south))) => Ok(Quarters {
-                north_west: &north.west,
-                south_west: &south.west,
-                north_east: &north.east,
-                south_east: &south.east,
-            }),
-            _ => unreachable!("both have just been made"),
-        }
+        let [north_west, north_east] = self.kept.get(&north).unwrap_or(&self.north);
+        let [south_west, south_east] = &self.south;
+        Ok(Quarters {
+            north_west: &north_west.table,
+            south_west: &south_west.table,
+            north_east: &north_east.table,
+            south_east: &south_east.table,
+        })
     }
 
     fn bytes(&self) -> usize {
-        let single = [&self.south, &self.latest];
-        self.kept + single.iter().filter_map(|sides| sides.as_ref()).map(|(_, sides)| sides.bytes()).sum::<usize>()
+        self.kept_bytes + self.south.iter().chain(&self.north).map(|slot| slot.table.bytes()).sum::<usize>()
     }
 }
