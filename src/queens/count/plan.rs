@@ -39,9 +39,9 @@ pub(super) struct Section {
 /// How big a task is: so many row sets; or, if that is one, the part of it that is left when it is cut into so many
 /// parts in each of these ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Grain {
-    sets: u64,
-    cuts: [u64; 5],
+pub(super) struct Grain {
+    pub(super) sets: u64,
+    pub(super) cuts: [u64; 5],
 }
 
 impl Grain {
@@ -93,12 +93,15 @@ impl Plan {
     /// The plan for size `n`, or `None` above [`Plan::MAX`].
     #[must_use]
     pub fn new(n: Size) -> Option<Self> {
-        let size = n;
-        let n = n.get();
+        Self::with_grain(n, Grain::of(n.get()))
+    }
+
+    pub(super) fn with_grain(size: Size, grain: Grain) -> Option<Self> {
+        let n = size.get();
         if n > Self::MAX {
             return None;
         }
-        let sections: Vec<Section> = if n <= Self::PLAIN { Vec::new() } else { Section::all(n).collect() };
+        let sections: Vec<Section> = if n <= Self::PLAIN { Vec::new() } else { Section::all(n, grain).collect() };
         let tasks = sections.iter().map(Section::tasks).sum::<u64>().max(1);
         Some(Self { size, tasks, sections })
     }
@@ -143,13 +146,13 @@ impl Plan {
 }
 
 impl Section {
-    fn all(n: u32) -> impl Iterator<Item = Self> {
+    fn all(n: u32, grain: Grain) -> impl Iterator<Item = Self> {
         let modes: &[Mode] = if n.is_multiple_of(2) { &[Mode::Even] } else { &[Mode::Open, Mode::Centre] };
         modes.iter().flat_map(move |&mode| {
             let shape = Shape::new(mode, n);
             (0..=shape.h / 2).rev().map(move |k| {
                 let side = binomial(shape.h, k);
-                let mut section = Self { shape, k, side, sets: side * side, grain: Grain::of(n) };
+                let mut section = Self { shape, k, side, sets: side * side, grain };
                 if section.folded() {
                     section.sets = side * (side + 1) / 2;
                 }

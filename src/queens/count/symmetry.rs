@@ -60,3 +60,17 @@ pub(super) fn weights(mode: Mode, h: u32, north: u32, south: u32) -> [u64; 3] {
         _ => [flip * turn, flip * 2, flip * 4],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{share, solutions};
+
+    #[test]
+    fn the_counted_solutions_stand_for_all() {
+        for n in 4..=12 {
+            let all = solutions(n);
+            let shares = all.iter().filter_map(|board| share(board)).map(|(.., weight)| weight);
+            assert_eq!(shares.sum::<u64>(), all.len() as u64, "n = {n}");
+        }
+    }
+}
