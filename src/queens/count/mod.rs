@@ -89,6 +89,9 @@ pub fn count(n: Size, threads: usize, kernel: Kernel, stop: &Stop) -> Option<Res
 /// measured, with a third to spare; `None` above [`Plan::MAX`].
 #[must_use]
 pub fn memory_needed(n: Size, threads: usize) -> Option<usize> {
+    if n.get() > Plan::MAX {
+        return None;
+    }
     let megabytes = match n.get() {
         ..=16 => 8,
         17 | 18 => 12,
@@ -96,8 +99,7 @@ pub fn memory_needed(n: Size, threads: usize) -> Option<usize> {
         20 => 48,
         21 => 80,
         22 => 112,
-        ..=Plan::MAX => 64,
-        _ => return None,
+        _ => 64,
     };
     Some(threads.max(1).saturating_mul(megabytes << 20))
 }

@@ -115,12 +115,12 @@ impl Table {
             }
         };
         place(&rows, 0, shape.h, &Placed::default(), stop, &mut emit)?;
-        table.sort(&found, west, step);
+        table.sort(&found, west, step, stop)?;
         Ok(table)
     }
 
     /// Takes over what was found: a counting sort by group.
-    fn sort(&mut self, found: &Found, west: bool, step: u32) {
+    fn sort(&mut self, found: &Found, west: bool, step: u32, stop: &Stop) -> Result<(), Stopped> {
         self.long = found.groups.iter().any(|group| group % 2 == 1);
         let mut sizes = vec![0; 2 * self.sets];
         for &group in &found.groups {
@@ -133,25 +133,29 @@ impl Table {
             end = Start { entry: end.entry + size, filled: (end.filled + size).next_multiple_of(step) };
             self.starts.push(end);
         }
-        let mut next = self.starts.clone();
-        let places = found.groups.iter().map(|&group| {
-            let Start { entry, filled } = &mut next[usize::from(group)];
-            (*entry, *filled) = (*entry + 1, *filled + 1);
-            (*entry as usize - 1, *filled as usize - 1)
-        });
         if west {
             self.pairs.resize(end.entry as usize, 0);
             self.near.resize(end.filled as usize, PADDING.1);
-            for ((entry, filled), (&pairs, &near)) in places.zip(found.words.iter().zip(&found.near)) {
-                self.pairs[entry] = pairs;
-                self.near[filled] = near;
-            }
         } else {
             self.lines.resize(end.filled as usize, PADDING.0);
-            for ((_, filled), &lines) in places.zip(&found.words) {
-                self.lines[filled] = lines;
+        }
+        let mut next = self.starts.clone();
+        let mut near = found.near.iter();
+        for (groups, words) in found.groups.chunks(CHECK).zip(found.words.chunks(CHECK)) {
+            stop.check()?;
+            for (&group, &word) in groups.iter().zip(words) {
+                let Start { entry, filled } = &mut next[usize::from(group)];
+                if let Some(&near) = near.next() {
+                    self.pairs[*entry as usize] = word;
+                    self.near[*filled as usize] = near;
+                } else {
+                    self.lines[*filled as usize] = word;
+                }
+                *entry += 1;
+                *filled += 1;
             }
         }
+        Ok(())
     }
 
     /// The entries of some column sets, as places in `pairs`.
@@ -179,6 +183,9 @@ impl Table {
         8 * (self.starts.capacity() + self.lines.capacity() + self.pairs.capacity()) + 4 * self.near.capacity()
     }
 }
+
+/// After so many placements, sorting looks at its stop.
+const CHECK: usize = 1 << 16;
 
 /// Placements in the order in which backtracking finds them.
 #[derive(Default)]
