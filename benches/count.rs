@@ -35,7 +35,7 @@ fn main() {
     println!("plain bit-mask search, n = {PLAIN}: {yardstick:.0} ns a solution");
     println!(" n    kernel          portable twin");
     for (n, [best, portable]) in sizes.iter().zip(joins) {
-        let [best, portable] = [best, portable].map(|best| best.nanoseconds());
+        let [best, portable] = [best, portable].map(Best::nanoseconds);
         let times = |ns: f64| yardstick / ns;
         println!("{n}  {best:6.1} ns {:4.0}×  {portable:6.1} ns {:4.0}×", times(best), times(portable));
     }
