@@ -26,12 +26,12 @@ impl Avx2 {
 }
 
 impl Lanes for Avx2 {
-    fn unite(self, ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; 4]) {
+    fn unite(self, ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; Central::CLASSES]) {
         // SAFETY: that `self` exists proves that the processor has what the function needs.
         unsafe { unite(ones, others, central, out) }
     }
 
-    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; 4]) {
+    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; Central::CLASSES]) {
         // SAFETY: as above.
         unsafe { meet(ys, xs, out) }
     }
@@ -145,7 +145,7 @@ fn at<T, const N: usize>(room: &mut [T], place: usize) -> Option<&mut [T; N]> {
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-fn unite(ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; 4]) {
+fn unite(ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; Central::CLASSES]) {
     for &one in ones {
         let out = &mut out[central.class(one)];
         let one = _mm256_set1_epi64x(one as i64);
@@ -163,7 +163,7 @@ fn unite(ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; 4
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-fn meet(ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; 4]) {
+fn meet(ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; Central::CLASSES]) {
     for (&y, &pairs) in ys.0.iter().zip(ys.1) {
         let bin = &mut out[class_of(y)];
         let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;

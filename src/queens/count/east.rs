@@ -9,7 +9,7 @@
 use super::lanes::{BLOCK, Lanes, Row, STEP, Span, WORDS};
 use super::list::{List, Room};
 use super::quarter::{Part, Table};
-use super::shape::Shape;
+use super::shape::{Central, Shape};
 use super::subsets::binomial;
 use crate::queens::{Stop, Stopped};
 
@@ -26,7 +26,7 @@ const ONES: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     /// By the class of the north-east placement.
-    classes: [List<u64>; 4],
+    classes: [List<u64>; Central::CLASSES],
     /// All of them, class by class.
     all: List<u64>,
 }
@@ -50,6 +50,8 @@ impl Patterns {
         let wanted = part.slice(north.lines.len());
         // Column sets are numbered in the order of their masks, so those with the last column come last.
         let first = if middle_north { binomial(shape.h, north.squares.len() as u32) as usize } else { 0 };
+        let central = shape.central();
+        let classes = central.classes();
         let (mut room, mut tried) = (Room::default(), 0);
         for set in first..north.sets {
             let range = north.filled(set, 0);
@@ -58,8 +60,8 @@ impl Patterns {
             let others = south.lines.get(south.filled(other, 0)).unwrap_or_default();
             for ones in north.lines.get(range).unwrap_or_default().chunks(ONES) {
                 let pairs = ones.len() * others.len();
-                room.take(pairs, |more| self.classes.iter_mut().for_each(|list| list.reserve(more)));
-                lanes.unite(ones, others, shape.central(), &mut self.classes);
+                room.take(pairs, |more| self.classes.iter_mut().take(classes).for_each(|list| list.reserve(more)));
+                lanes.unite(ones, others, central, &mut self.classes);
                 tried += pairs;
             }
             if tried > CHECK {
@@ -68,7 +70,7 @@ impl Patterns {
             }
         }
         self.all.clear();
-        for class in [1, 0, 2, 3] {
+        for class in central.order() {
             self.all.extend(self.classes[class].as_slice());
         }
         Ok(())
@@ -95,12 +97,17 @@ pub(super) struct Planes {
     words: usize,
     /// For each south-west class the words outside of which it meets no
     /// pattern.
-    spans: [Span; 4],
+    spans: [Span; Central::CLASSES],
 }
 
 impl Planes {
     pub(super) fn new() -> Self {
-        Self { lines: Box::new([Row::ZERO; 64]), valid: Row::ZERO, words: 0, spans: [Span::default(); 4] }
+        Self {
+            lines: Box::new([Row::ZERO; 64]),
+            valid: Row::ZERO,
+            words: 0,
+            spans: [Span::default(); Central::CLASSES],
+        }
     }
 
     /// Turns a block of patterns on its side.
@@ -118,10 +125,11 @@ impl Planes {
             }
             self.valid.0[at] = u64::MAX >> (64 - patterns.len());
         }
-        for (class, span) in self.spans.iter_mut().enumerate() {
+        let central = shape.central();
+        for (class, span) in self.spans.iter_mut().enumerate().take(central.classes()) {
             let alive = |&at: &usize| {
-                let dead = shape.central().bits().into_iter().filter(|&(_, bit)| class & bit != 0);
-                dead.fold(self.valid.0[at], |alive, (line, _)| alive & !self.lines[line as usize].0[at]) != 0
+                let lines = central.of(class).map(|line| self.lines[line as usize].0[at]);
+                lines.fold(self.valid.0[at], |alive, taken| alive & !taken) != 0
             };
             *span = match ((0..self.words).find(alive), (0..self.words).rfind(alive)) {
                 (Some(first), Some(last)) => span_of(first, last + 1, self.words),

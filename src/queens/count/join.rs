@@ -66,7 +66,7 @@ impl Join {
         let east = (quarters.north_east, quarters.south_east);
         self.patterns.list(lanes, shape, east, part, middle_north, stop)?;
         let Self { patterns, planes, items, x_pairs, y_pairs, xs, ys } = self;
-        items.list(lanes, (x, y), |y_long, x_long| weights[y_long + x_long] != 0, stop)?;
+        items.list(lanes, shape, (x, y), |y_long, x_long| weights[y_long + x_long] != 0, stop)?;
         let mut sums = [0u64; 3];
         for block in patterns.blocks() {
             planes.turn(lanes, shape, block);

@@ -77,7 +77,7 @@ impl<'a> PairRows<'a> {
 pub(super) trait Lanes: Copy {
     /// Appends `one | other` for each pair of them that has no bit in common, to the list of the class of the one.
     /// There is room in each list for all pairs. The number of the others is a multiple of four.
-    fn unite(self, ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; 4]) {
+    fn unite(self, ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; Central::CLASSES]) {
         for &one in ones {
             let out = &mut out[central.class(one)];
             let (room, mut kept) = (out.room(), 0);
@@ -94,7 +94,7 @@ pub(super) trait Lanes: Copy {
     /// For south-west placements y (near lines and pairs) on the same columns, appends an item for each x of the two
     /// lists that it has no near line in common with, and y itself if it has an item; to the bin of the class of y.
     /// There is room for all.
-    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; 4]) {
+    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; Central::CLASSES]) {
         for (&y, &pairs) in ys.0.iter().zip(ys.1) {
             let bin = &mut out[class_of(y)];
             let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;

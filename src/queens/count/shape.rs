@@ -130,7 +130,7 @@ impl Shape {
     }
 
     /// As the near lines of a north-west placement: one that meets no south-west placement.
-    pub(super) const NEVER_NEAR: u32 = 1 << 29;
+    pub(super) const NEVER_NEAR: u32 = 1 << 27;
 
     /// What of the lines of a west placement matters to the other quarter of the west: the diagonals on which the two
     /// can meet, 24 at n = 27, and for the south-west its class by the central diagonals on top.
@@ -140,43 +140,65 @@ impl Shape {
         let near = lines & side | (lines >> (2 * h + 1) & side) << (h - 1);
         let class = if quarter == Quarter::SouthWest { self.central().class(lines) } else { 0 };
         let south = if quarter == Quarter::SouthWest { Self::NEVER_NEAR } else { 0 };
-        near as u32 | south | (class as u32) << 30
+        near as u32 | south | (class as u32) << 28
     }
 
-    /// The two most central of the diagonals i + j that an east queen may stand on, as bits of `lines`. They cross from
-    /// the south-west to the north-east, and most of both quarters' placements use one or the other.
+    /// The most central of the diagonals i + j that an east queen may stand on, as bits of `lines`. They cross from the
+    /// south-west to the north-east, and most of both quarters' placements use one or the other. Two of them where the
+    /// east halves of a row set are few, four where they are many.
     pub(super) fn central(self) -> Central {
+        let n = self.n;
         // i + j = n - 1 is the long diagonal, which is closed to the east except in the mode Open.
-        let [first, second] = match self.mode {
-            Mode::Open => [self.n - 1, self.n - 2],
-            Mode::Even | Mode::Centre => [self.n - 2, self.n],
+        let lines = match self.mode {
+            Mode::Open => [n - 1, n - 2, n, n - 3],
+            Mode::Even | Mode::Centre => [n - 2, n, n - 3, n + 1],
         };
-        Central { first: first - self.h, second: second - self.h }
+        let count = if n < 19 { 2 } else { 4 };
+        Central { lines: lines.map(|line| line - self.h), count }
     }
 }
 
-/// Two diagonals, as bit numbers of [`Square::lines`].
+/// The central diagonals, as bit numbers of [`Square::lines`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Central {
-    first: u32,
-    second: u32,
+    lines: [u32; 4],
+    count: usize,
 }
 
 impl Central {
-    /// The diagonals with their bits in a [`class`](Self::class).
-    pub(super) fn bits(self) -> [(u32, usize); 2] {
-        [(self.first, 1), (self.second, 2)]
+    /// How many classes there are at most.
+    pub(super) const CLASSES: usize = 16;
+
+    /// How many classes there are.
+    pub(super) fn classes(self) -> usize {
+        1 << self.count
     }
 
-    /// Which of the two some lines contain: 0 to 3.
+    /// The diagonals of a class, as bit numbers.
+    pub(super) fn of(self, class: usize) -> impl Iterator<Item = u32> {
+        self.lines.into_iter().enumerate().filter(move |(bit, _)| class >> bit & 1 == 1).map(|(_, line)| line)
+    }
+
+    /// The class of some lines: which of the central diagonals they contain, a bit for each.
     #[inline(always)]
     pub(super) fn class(self, lines: u64) -> usize {
-        (lines >> self.first & 1 | (lines >> self.second & 1) << 1) as usize
+        let [a, b, c, d] = self.lines.map(|line| (lines >> line & 1) as usize);
+        (a | b << 1 | c << 2 | d << 3) & ((1 << self.count) - 1)
+    }
+
+    /// The classes in the order "the first diagonal, none, the second, both", and the same of the other two diagonals
+    /// around that.
+    pub(super) fn order(self) -> impl Iterator<Item = usize> {
+        let order = [1, 0, 2, 3];
+        order
+            .into_iter()
+            .flat_map(move |outer| order.map(|inner| outer << 2 | inner))
+            .filter(move |&class| class < self.classes())
     }
 }
 
 /// The class of a south-west placement, from its near lines.
 #[inline(always)]
 pub(super) fn class_of(near: u32) -> usize {
-    (near >> 30) as usize
+    (near >> 28) as usize
 }

@@ -11,12 +11,13 @@
 use super::lanes::{Bin, Lanes, Partners};
 use super::list::{List, Room};
 use super::quarter::{Pairs, Table};
+use super::shape::{Central, Shape};
 use crate::queens::{Stop, Stopped};
 use std::ops::Range;
 
 /// How many x a window has at most, unless those of a single column set are more. Half the numbers that fit an item, as
 /// a single set has at most h/2 queens on as many columns, so 720 at most.
-const WINDOW: usize = 512;
+const WINDOW: usize = 128;
 
 /// So many y at most are met with x at a time: that much room is kept free.
 const YS: usize = 64;
@@ -26,7 +27,7 @@ const YS: usize = 64;
 pub(super) struct Items {
     pub(super) windows: Vec<Window>,
     pub(super) batches: Vec<Batch>,
-    bins: [Bin; 4],
+    bins: [Bin; Central::CLASSES],
 }
 
 /// Some column sets.
@@ -52,6 +53,7 @@ impl Items {
     pub(super) fn list<L: Lanes>(
         &mut self,
         lanes: L,
+        shape: Shape,
         (x, y): (&Table, &Table),
         wanted: impl Fn(usize, usize) -> bool,
         stop: &Stop,
@@ -62,7 +64,9 @@ impl Items {
             bin.ys.clear();
             bin.items.iter_mut().for_each(List::clear);
         }
-        let per_window = (WINDOW * x.sets / x.pairs.len().max(1)).max(1);
+        let classes = shape.central().classes();
+        let window = WINDOW * classes;
+        let per_window = (window * x.sets / x.pairs.len().max(1)).max(1);
         let mut room = Room::default();
         for first in (0..x.sets).step_by(per_window) {
             stop.check()?;
@@ -70,7 +74,7 @@ impl Items {
             let xs = x.entries(sets.clone());
             let first_batch = self.batches.len();
             for long in 0..y.longs() {
-                let before = self.ends(long);
+                let before: Vec<Batch> = self.ends(long, classes).collect();
                 self.bins.iter_mut().for_each(|bin| bin.first = bin.ys.len());
                 for set in sets.clone() {
                     let other = x.sets - 1 - set;
@@ -87,7 +91,7 @@ impl Items {
                     let most = partners[0].near.len().max(partners[1].near.len()).max(1);
                     for (near, pairs) in near.chunks(YS).zip(pairs.chunks(YS)) {
                         room.take(near.len() * most, |more| {
-                            for bin in &mut self.bins {
+                            for bin in self.bins.iter_mut().take(classes) {
                                 bin.ys.reserve(more);
                                 bin.items.iter_mut().for_each(|list| list.reserve(more));
                             }
@@ -95,7 +99,8 @@ impl Items {
                         lanes.meet((near, pairs), partners, &mut self.bins);
                     }
                 }
-                for (mut batch, end) in before.into_iter().zip(self.ends(long)) {
+                let after: Vec<Batch> = self.ends(long, classes).collect();
+                for (mut batch, end) in before.into_iter().zip(after) {
                     batch.ys.end = end.ys.end;
                     batch.items[0].end = end.items[0].end;
                     batch.items[1].end = end.items[1].end;
@@ -121,9 +126,8 @@ impl Items {
     }
 
     /// An empty batch at the end of each bin.
-    fn ends(&self, long: usize) -> [Batch; 4] {
-        [0, 1, 2, 3].map(|class| {
-            let bin = &self.bins[class];
+    fn ends(&self, long: usize, classes: usize) -> impl Iterator<Item = Batch> {
+        self.bins.iter().take(classes).enumerate().map(move |(class, bin)| {
             let end = |list: &List<u32>| list.len()..list.len();
             let ys = bin.ys.len()..bin.ys.len();
             Batch { class, long, ys, items: [end(&bin.items[0]), end(&bin.items[1])] }
