@@ -9,8 +9,8 @@
 
 use super::lanes::{self, Bin, Lanes, PairRows, Partners, Row, Span, X_BITS};
 use super::list::List;
-use super::quarter::Pairs;
-use super::shape::{Central, class_of};
+use super::quarter::{Pairs, class_of};
+use super::shape::Central;
 use std::arch::x86_64::*;
 
 /// Proof that the processor has AVX2, BMI and POPCNT.
@@ -165,7 +165,7 @@ fn unite(ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; C
 #[target_feature(enable = "avx2,popcnt")]
 fn meet(ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; Central::CLASSES]) {
     for (&y, &pairs) in ys.0.iter().zip(ys.1) {
-        let bin = &mut out[class_of(y)];
+        let bin = &mut out[class_of(pairs)];
         let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;
         let y = _mm256_set1_epi32(y as i32);
         let mut found = 0;
@@ -208,4 +208,85 @@ fn cross(rows: &[Row], partners: &[Row], span: Span, out: &mut [Row]) {
 #[target_feature(enable = "avx2")]
 fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize) -> u64 {
     lanes::join::<STEPS>(items, xs, ys, from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queens::count::lanes::{Portable, STEP, WORDS};
+    use crate::queens::count::shape::{Mode, Shape};
+
+    /// Some words without a pattern, each bit set once in `sparse` times.
+    fn noise(seed: &mut u64, sparse: u32) -> u64 {
+        let mut word = u64::MAX;
+        for _ in 0..sparse {
+            *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            word &= *seed ^ *seed >> 29;
+        }
+        word
+    }
+
+    fn row(seed: &mut u64) -> Row {
+        Row(std::array::from_fn(|_| noise(seed, 1)))
+    }
+
+    #[test]
+    fn does_what_the_portable_twin_does() {
+        let Some(avx2) = Avx2::detect() else { return };
+        let seed = &mut 1;
+        for round in 0..200 {
+            let central = Shape::new(Mode::Even, 22).central();
+
+            let ones: Vec<u64> = (0..round % 7).map(|_| noise(seed, 3)).collect();
+            let others: Vec<u64> = (0..round % 5 * 4).map(|_| noise(seed, 4)).collect();
+            let lists = || std::array::from_fn(|_| List::default());
+            let (mut a, mut b): ([List<u64>; Central::CLASSES], [List<u64>; Central::CLASSES]) = (lists(), lists());
+            for list in a.iter_mut().chain(&mut b) {
+                list.reserve(ones.len() * others.len());
+            }
+            avx2.unite(&ones, &others, central, &mut a);
+            Portable.unite(&ones, &others, central, &mut b);
+            assert!(a.iter().zip(&b).all(|(a, b)| a.as_slice() == b.as_slice()));
+
+            let near: Vec<u32> = (0..round % 9).map(|_| noise(seed, 3) as u32 | Shape::NEVER_NEAR).collect();
+            let pairs: Vec<Pairs> = near.iter().map(|_| noise(seed, 1) >> 2).collect();
+            let x_near: Vec<Vec<u32>> = [round % 19, round % 10]
+                .map(|len| {
+                    let mut near: Vec<u32> = (0..len).map(|_| noise(seed, 3) as u32 & !Shape::NEVER_NEAR).collect();
+                    near.resize(near.len().next_multiple_of(8), Shape::NEVER_NEAR);
+                    near
+                })
+                .into();
+            let xs = [0, 1].map(|long| Partners {
+                first: [3, 40][long],
+                len: [round % 19, round % 10][long],
+                near: &x_near[long],
+            });
+            let bins = || std::array::from_fn(|_| Bin::default());
+            let (mut a, mut b): ([Bin; Central::CLASSES], [Bin; Central::CLASSES]) = (bins(), bins());
+            for bin in a.iter_mut().chain(&mut b) {
+                bin.ys.reserve(near.len());
+                bin.items.iter_mut().for_each(|list| list.reserve(near.len() * 24));
+            }
+            avx2.meet((&near, &pairs), xs, &mut a);
+            Portable.meet((&near, &pairs), xs, &mut b);
+            for (a, b) in a.iter().zip(&b) {
+                assert_eq!(a.ys.as_slice(), b.ys.as_slice());
+                assert!(a.items.iter().zip(&b.items).all(|(a, b)| a.as_slice() == b.as_slice()));
+            }
+
+            let (xs, ys) = ([0; 9].map(|_| row(seed)), [0; 5].map(|_| row(seed)));
+            let items: Vec<u32> =
+                (0..round as u32 * 3 % 41).map(|item| ((item * 7 % 5) << X_BITS) | (item * 5 % 9)).collect();
+            let steps = round % 9;
+            let span = Span { from: (WORDS - STEP * steps).min(round % 5), steps };
+            assert_eq!(avx2.join(&items, &xs, &ys, span), Portable.join(&items, &xs, &ys, span));
+            let plainly = items.iter().map(|item| {
+                let (x, y) = (&xs[(item & ((1 << X_BITS) - 1)) as usize], &ys[(item >> X_BITS) as usize]);
+                let words = span.from..span.from + STEP * span.steps;
+                words.map(|at| u64::from((x.0[at] & y.0[at]).count_ones())).sum::<u64>()
+            });
+            assert_eq!(plainly.sum::<u64>(), Portable.join(&items, &xs, &ys, span));
+        }
+    }
 }

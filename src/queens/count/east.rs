@@ -23,7 +23,7 @@ const COLUMNS: usize = 13;
 const ONES: usize = 64;
 
 /// The patterns of a row set, or of a part of it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Patterns {
     /// By the class of the north-east placement.
     classes: [List<u64>; Central::CLASSES],
@@ -32,6 +32,10 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
+    pub(super) fn new() -> Self {
+        Self { classes: std::array::from_fn(|_| List::default()), all: List::default() }
+    }
+
     /// Lists the patterns whose north-east placement is in that part of its table. They are sorted by which of the two central diagonals that placement uses, in the order "first, none, second, both".
     /// A south-west placement that uses the first diagonal can only meet the two in the middle, one that uses the second
     /// only the first two, one that uses both only "none": each time it is one contiguous stretch.
@@ -46,12 +50,12 @@ impl Patterns {
         middle_north: bool,
         stop: &Stop,
     ) -> Result<(), Stopped> {
-        self.classes.iter_mut().for_each(List::clear);
         let wanted = part.slice(north.lines.len());
         // Column sets are numbered in the order of their masks, so those with the last column come last.
         let first = if middle_north { binomial(shape.h, north.squares.len() as u32) as usize } else { 0 };
         let central = shape.central();
         let classes = central.classes();
+        self.classes.iter_mut().take(classes).for_each(List::clear);
         let (mut room, mut tried) = (Room::default(), 0);
         for set in first..north.sets {
             let range = north.filled(set, 0);

@@ -1,4 +1,19 @@
 //! The join of west and east halves, one row set at a time.
+//!
+//! ```text
+//! list the patterns of the east halves, and the items of the west halves
+//! for each block of patterns:
+//!     turn it on its side; for every two west squares of two rows, make the row of patterns that leave both free
+//!     for each window of column sets:
+//!         make the row of each x (north-west): the AND of the rows of its pairs of queens
+//!         for each batch of the window, that is each class of y (south-west):
+//!             make the row of each y, in the words that matter to the class
+//!             for each item (x, y): count the bits that the two rows have in common
+//! ```
+//!
+//! Blocks are outermost, so that a row of bits is 256 bytes and what the inner loops touch stays in the fastest caches:
+//! the rows for pairs, one window's x, one batch's y. Memory does not depend on how many halves there are, but for the
+//! two lists at the top, a word for each half; a plan cuts big row sets so that these stay small.
 
 use super::east::{Patterns, Planes};
 use super::lanes::{Lanes, PairRows, Row, Span};
@@ -43,9 +58,9 @@ pub(super) struct Join {
 impl Join {
     pub(super) fn new() -> Self {
         Self {
-            patterns: Patterns::default(),
+            patterns: Patterns::new(),
             planes: Planes::new(),
-            items: Items::default(),
+            items: Items::new(),
             x_pairs: Vec::new(),
             y_pairs: Vec::new(),
             xs: Vec::new(),

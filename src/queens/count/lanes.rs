@@ -1,11 +1,16 @@
-//! The four inner loops, in portable Rust.
+//! The inner loops, in portable Rust.
 //!
 //! Everything that is executed more than some thousands of times a row set is one of the functions of [`Lanes`]. Here
-//! they are written out in plain Rust; `avx2` has the same for processors that can do more in one instruction.
+//! they are written out in plain Rust, in steps of four words so that a compiler can use whatever vectors the processor
+//! has; `avx2` has the same for a processor that can do more in one instruction.
+//!
+//! None of them branches on what it finds: whether two quarters go together is as good as random, and a branch that
+//! cannot be foreseen costs more than the work it saves. What may be kept is written, and then kept or not (see
+//! `list`).
 
 use super::list::List;
-use super::quarter::Pairs;
-use super::shape::{Central, class_of};
+use super::quarter::{Pairs, class_of};
+use super::shape::Central;
 
 /// A block holds the patterns whose bits fit a [`Row`].
 pub(super) const BLOCK: usize = 64 * WORDS;
@@ -96,7 +101,7 @@ pub(super) trait Lanes: Copy {
     /// There is room for all.
     fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; Central::CLASSES]) {
         for (&y, &pairs) in ys.0.iter().zip(ys.1) {
-            let bin = &mut out[class_of(y)];
+            let bin = &mut out[class_of(pairs)];
             let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;
             let mut found = 0;
             for (items, xs) in bin.items.iter_mut().zip(xs) {
@@ -298,4 +303,21 @@ fn add(digit: &mut Words, a: Words, b: Words) -> Words {
 #[inline(always)]
 fn count(words: Words) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transposes() {
+        let mut matrix: [u64; 64] = std::array::from_fn(|i| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let before = matrix;
+        transpose(&mut matrix);
+        for (i, row) in matrix.iter().enumerate() {
+            for (j, column) in before.iter().enumerate() {
+                assert_eq!(row >> j & 1, column >> i & 1);
+            }
+        }
+    }
 }

@@ -61,7 +61,7 @@ pub(super) struct Room(usize);
 
 impl Room {
     /// How much is added at a time.
-    const STEP: usize = 1 << 13;
+    const STEP: usize = 1 << 12;
 
     /// Takes so much of the room; if there is not so much, every list is first given more by `reserve`.
     #[inline(always)]

@@ -53,6 +53,12 @@ impl Cut {
     pub(super) const NONE: Self = Self([Part::ALL; 2]);
 }
 
+/// The class of a south-west placement, which its pairs have in the byte that is left.
+#[inline(always)]
+pub(super) fn class_of(pairs: Pairs) -> usize {
+    (pairs >> 56) as usize
+}
+
 /// The placements on a quarter, for one row set.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -104,11 +110,13 @@ impl Table {
             ..Self::default()
         };
         let ranks = ranks(columns);
+        let central = shape.central();
         let mut found = Found::default();
         let mut emit = |placed: &Placed| {
             found.groups.push(2 * ranks[placed.columns as usize] + u16::from(placed.long));
             if west {
-                found.words.push(placed.pairs);
+                let class = if quarter == Quarter::SouthWest { central.class(placed.lines) } else { 0 };
+                found.words.push(placed.pairs | (class as u64) << 56);
                 found.near.push(shape.near(quarter, placed.lines));
             } else {
                 found.words.push(placed.lines);

@@ -130,7 +130,7 @@ impl Shape {
     }
 
     /// As the near lines of a north-west placement: one that meets no south-west placement.
-    pub(super) const NEVER_NEAR: u32 = 1 << 27;
+    pub(super) const NEVER_NEAR: u32 = 1 << 31;
 
     /// What of the lines of a west placement matters to the other quarter of the west: the diagonals on which the two
     /// can meet, 24 at n = 27, and for the south-west its class by the central diagonals on top.
@@ -138,67 +138,71 @@ impl Shape {
         let (h, side) = (self.h, (1 << (self.h - 1)) - 1);
         // i + j from h to 2h - 2, and i - j from 1 to h - 1.
         let near = lines & side | (lines >> (2 * h + 1) & side) << (h - 1);
-        let class = if quarter == Quarter::SouthWest { self.central().class(lines) } else { 0 };
         let south = if quarter == Quarter::SouthWest { Self::NEVER_NEAR } else { 0 };
-        near as u32 | south | (class as u32) << 28
+        near as u32 | south
     }
 
-    /// The most central of the diagonals i + j that an east queen may stand on, as bits of `lines`. They cross from the
-    /// south-west to the north-east, and most of both quarters' placements use one or the other. Two of them where the
-    /// east halves of a row set are few, four where they are many.
+    /// The most central of the diagonals i + j that an east queen may stand on.
     pub(super) fn central(self) -> Central {
-        let n = self.n;
-        // i + j = n - 1 is the long diagonal, which is closed to the east except in the mode Open.
-        let lines = match self.mode {
-            Mode::Open => [n - 1, n - 2, n, n - 3],
-            Mode::Even | Mode::Centre => [n - 2, n, n - 3, n + 1],
+        // Where east halves are few, more classes than this cost more than they save.
+        let reach = match self.n {
+            ..19 => 1,
+            19..22 => 2,
+            _ => 3,
         };
-        let count = if n < 19 { 2 } else { 4 };
-        Central { lines: lines.map(|line| line - self.h), count }
+        // i + j = n - 1 is the long diagonal, which is closed to the east except in the mode Open.
+        let gap = u32::from(self.mode != Mode::Open);
+        Central { first: self.n - 1 - reach - self.h, reach, gap }
     }
 }
 
-/// The central diagonals, as bit numbers of [`Square::lines`].
+/// The central diagonals: a few next to each other on both sides of the middle one. They cross from the south-west to
+/// the north-east, and most placements of both quarters use one or the other, so they tell apart at little cost which
+/// of those placements can meet. Which of them a placement uses is its **class**, a bit for each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Central {
-    lines: [u32; 4],
-    count: usize,
+    /// The first of them, as a bit number of [`Square::lines`].
+    first: u32,
+    /// How many there are on each side.
+    reach: u32,
+    /// How many there are between the two sides that do not count: 1 or 0.
+    gap: u32,
 }
 
 impl Central {
     /// How many classes there are at most.
-    pub(super) const CLASSES: usize = 16;
+    pub(super) const CLASSES: usize = 64;
 
     /// How many classes there are.
     pub(super) fn classes(self) -> usize {
-        1 << self.count
+        1 << (2 * self.reach)
     }
 
-    /// The diagonals of a class, as bit numbers.
+    /// The diagonals of a class, as bit numbers of [`Square::lines`].
     pub(super) fn of(self, class: usize) -> impl Iterator<Item = u32> {
-        self.lines.into_iter().enumerate().filter(move |(bit, _)| class >> bit & 1 == 1).map(|(_, line)| line)
+        let line = move |bit| self.first + bit + if bit < self.reach { 0 } else { self.gap };
+        (0..2 * self.reach).filter(move |bit| class >> bit & 1 == 1).map(line)
     }
 
-    /// The class of some lines: which of the central diagonals they contain, a bit for each.
+    /// The class of some lines.
     #[inline(always)]
     pub(super) fn class(self, lines: u64) -> usize {
-        let [a, b, c, d] = self.lines.map(|line| (lines >> line & 1) as usize);
-        (a | b << 1 | c << 2 | d << 3) & ((1 << self.count) - 1)
+        let side = (1 << self.reach) - 1;
+        let lines = lines >> self.first;
+        (lines & side | lines >> self.gap & side << self.reach) as usize
     }
 
-    /// The classes in the order "the first diagonal, none, the second, both", and the same of the other two diagonals
-    /// around that.
+    /// The classes in an order that keeps together what can meet a given class. For two diagonals this is "the first,
+    /// none, the second, both": who uses the first can only meet the two in the middle, who uses the second only the
+    /// first two, who uses both only "none", each time one stretch. The innermost two diagonals are ordered like this,
+    /// and around that the next two, and so on.
     pub(super) fn order(self) -> impl Iterator<Item = usize> {
-        let order = [1, 0, 2, 3];
-        order
-            .into_iter()
-            .flat_map(move |outer| order.map(|inner| outer << 2 | inner))
-            .filter(move |&class| class < self.classes())
+        (0..self.classes()).map(move |at| {
+            let two = move |level| {
+                let (first, second): (usize, usize) = [(1, 0), (0, 0), (0, 1), (1, 1)][at >> (2 * level) & 3];
+                first << (self.reach - 1 - level) | second << (self.reach + level)
+            };
+            (0..self.reach).map(two).sum()
+        })
     }
-}
-
-/// The class of a south-west placement, from its near lines.
-#[inline(always)]
-pub(super) fn class_of(near: u32) -> usize {
-    (near >> 28) as usize
 }

@@ -17,13 +17,16 @@ use std::ops::Range;
 
 /// How many x a window has at most, unless those of a single column set are more. Half the numbers that fit an item, as
 /// a single set has at most h/2 queens on as many columns, so 720 at most.
-const WINDOW: usize = 128;
+const WINDOW: usize = 2048;
+
+/// The same where classes, and so batches, are few. Then it is better that the rows take little room.
+const SMALL_WINDOW: usize = 512;
 
 /// So many y at most are met with x at a time: that much room is kept free.
-const YS: usize = 64;
+const YS: usize = 32;
 
 /// The west halves of a row set.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Items {
     pub(super) windows: Vec<Window>,
     pub(super) batches: Vec<Batch>,
@@ -49,6 +52,10 @@ pub(super) struct Batch {
 }
 
 impl Items {
+    pub(super) fn new() -> Self {
+        Self { windows: Vec::new(), batches: Vec::new(), bins: std::array::from_fn(|_| Bin::default()) }
+    }
+
     /// Lists the items of tables x and y. `wanted(y is on a long diagonal, x is)` tells which ones count at all.
     pub(super) fn list<L: Lanes>(
         &mut self,
@@ -60,12 +67,12 @@ impl Items {
     ) -> Result<(), Stopped> {
         self.windows.clear();
         self.batches.clear();
-        for bin in &mut self.bins {
+        let classes = shape.central().classes();
+        for bin in self.bins.iter_mut().take(classes) {
             bin.ys.clear();
             bin.items.iter_mut().for_each(List::clear);
         }
-        let classes = shape.central().classes();
-        let window = WINDOW * classes;
+        let window = if classes <= 4 { SMALL_WINDOW } else { WINDOW };
         let per_window = (window * x.sets / x.pairs.len().max(1)).max(1);
         let mut room = Room::default();
         for first in (0..x.sets).step_by(per_window) {
@@ -75,7 +82,7 @@ impl Items {
             let first_batch = self.batches.len();
             for long in 0..y.longs() {
                 let before: Vec<Batch> = self.ends(long, classes).collect();
-                self.bins.iter_mut().for_each(|bin| bin.first = bin.ys.len());
+                self.bins.iter_mut().take(classes).for_each(|bin| bin.first = bin.ys.len());
                 for set in sets.clone() {
                     let other = x.sets - 1 - set;
                     let near = y.near.get(y.filled(other, long)).unwrap_or_default();
