@@ -8,16 +8,20 @@
 //! - Within a window, items are in **bins**, by the class of y, as that says which words of a block matter, and by
 //!   whether y and x have a queen on a long diagonal, as that makes the weight.
 
-use super::lanes::{Bin, Lanes, Partners};
+use super::lanes::{Bin, Lanes, Partners, X_BITS};
 use super::list::{List, Room};
 use super::quarter::{Pairs, Table};
 use super::shape::{Central, Shape};
 use crate::queens::{Stop, Stopped};
 use std::ops::Range;
 
-/// How many x a window has at most, unless those of a single column set are more. Half the numbers that fit an item, as
-/// a single set has at most h/2 queens on as many columns, so 720 at most.
-const WINDOW: usize = 2048;
+/// How many x a window has at most, unless those of a single column set are more, which has at most six queens on as
+/// many columns, so 6! = 720. Half of the numbers that an item has room for.
+const WINDOW: usize = 1 << (X_BITS - 1);
+
+/// How many y a window has at most: as many as an item has numbers for. Those of a single column set never are, the
+/// most being the 73,712 ways to place 13 queens on 13 columns.
+const MAX_Y: usize = 1 << (32 - X_BITS);
 
 /// The same where classes, and so batches, are few. Then it is better that the rows take little room.
 const SMALL_WINDOW: usize = 512;
@@ -73,11 +77,20 @@ impl Items {
             bin.items.iter_mut().for_each(List::clear);
         }
         let window = if classes <= 4 { SMALL_WINDOW } else { WINDOW };
-        let per_window = (window * x.sets / x.pairs.len().max(1)).max(1);
         let mut room = Room::default();
-        for first in (0..x.sets).step_by(per_window) {
+        let mut first = 0;
+        while first < x.sets {
             stop.check()?;
-            let sets = first..(first + per_window).min(x.sets);
+            let fits = |end: usize| {
+                let ys = y.entries(x.sets - end..x.sets - first).len();
+                x.entries(first..end).len() <= window && ys <= MAX_Y
+            };
+            let mut end = first + 1;
+            while end < x.sets && fits(end + 1) {
+                end += 1;
+            }
+            let sets = first..end;
+            first = end;
             let xs = x.entries(sets.clone());
             let first_batch = self.batches.len();
             for long in 0..y.longs() {
