@@ -94,10 +94,10 @@ impl Join {
                 rows(lanes, x, placements, x_pairs, planes.whole(), xs);
                 for batch in items.batches.get(window.batches.clone()).unwrap_or_default() {
                     let span = planes.span(batch.class);
-                    if span.steps == 0 {
+                    let placements = items.ys(batch);
+                    if span.steps == 0 || placements.is_empty() {
                         continue;
                     }
-                    let placements = items.ys(batch);
                     grow(ys, placements.len());
                     rows(lanes, y, placements, y_pairs, span, ys);
                     for (long, list) in items.of(batch).into_iter().enumerate() {

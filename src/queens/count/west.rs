@@ -94,8 +94,12 @@ impl Items {
             let xs = x.entries(sets.clone());
             let first_batch = self.batches.len();
             for long in 0..y.longs() {
-                let before: Vec<Batch> = self.ends(long, classes).collect();
-                self.bins.iter_mut().take(classes).for_each(|bin| bin.first = bin.ys.len());
+                let opened = self.batches.len();
+                for (class, bin) in self.bins.iter_mut().enumerate().take(classes) {
+                    bin.first = bin.ys.len();
+                    let items = [&bin.items[0], &bin.items[1]].map(|list| list.len()..list.len());
+                    self.batches.push(Batch { class, long, ys: bin.first..bin.first, items });
+                }
                 for set in sets.clone() {
                     let other = x.sets - 1 - set;
                     let near = y.near.get(y.filled(other, long)).unwrap_or_default();
@@ -119,13 +123,10 @@ impl Items {
                         lanes.meet((near, pairs), partners, &mut self.bins);
                     }
                 }
-                let after: Vec<Batch> = self.ends(long, classes).collect();
-                for (mut batch, end) in before.into_iter().zip(after) {
-                    batch.ys.end = end.ys.end;
-                    batch.items[0].end = end.items[0].end;
-                    batch.items[1].end = end.items[1].end;
-                    if !batch.ys.is_empty() {
-                        self.batches.push(batch);
+                for (batch, bin) in self.batches.iter_mut().skip(opened).zip(&self.bins) {
+                    batch.ys.end = bin.ys.len();
+                    for (range, list) in batch.items.iter_mut().zip(&bin.items) {
+                        range.end = list.len();
                     }
                 }
             }
@@ -134,7 +135,7 @@ impl Items {
         Ok(())
     }
 
-    /// The y of a batch.
+    /// The y of a batch; there may be none.
     pub(super) fn ys(&self, batch: &Batch) -> &[Pairs] {
         self.bins[batch.class].ys.as_slice().get(batch.ys.clone()).unwrap_or_default()
     }
@@ -143,15 +144,6 @@ impl Items {
     pub(super) fn of(&self, batch: &Batch) -> [&[u32]; 2] {
         let items = &self.bins[batch.class].items;
         [0, 1].map(|long| items[long].as_slice().get(batch.items[long].clone()).unwrap_or_default())
-    }
-
-    /// An empty batch at the end of each bin.
-    fn ends(&self, long: usize, classes: usize) -> impl Iterator<Item = Batch> {
-        self.bins.iter().take(classes).enumerate().map(move |(class, bin)| {
-            let end = |list: &List<u32>| list.len()..list.len();
-            let ys = bin.ys.len()..bin.ys.len();
-            Batch { class, long, ys, items: [end(&bin.items[0]), end(&bin.items[1])] }
-        })
     }
 
     pub(super) fn bytes(&self) -> usize {
