@@ -7,9 +7,9 @@
 
 #![allow(unsafe_code)]
 
-use super::lanes::{self, Bin, Lanes, PairRows, Partners, Row, Span, X_BITS};
+use super::lanes::{self, Bins, Lanes, PairRows, Partners, Row, Span, X_BITS};
 use super::list::List;
-use super::quarter::{Pairs, class_of};
+use super::quarter::{Pairs, bin_of};
 use super::shape::Central;
 use std::arch::x86_64::*;
 
@@ -31,7 +31,7 @@ impl Lanes for Avx2 {
         unsafe { unite(ones, others, central, out) }
     }
 
-    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; Central::CLASSES]) {
+    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut Bins) {
         // SAFETY: as above.
         unsafe { meet(ys, xs, out) }
     }
@@ -163,9 +163,9 @@ fn unite(ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; C
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-fn meet(ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; Central::CLASSES]) {
+fn meet(ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut Bins) {
     for (&y, &pairs) in ys.0.iter().zip(ys.1) {
-        let bin = &mut out[class_of(pairs)];
+        let bin = &mut out[bin_of(pairs)];
         let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;
         let y = _mm256_set1_epi32(y as i32);
         let mut found = 0;
@@ -213,7 +213,7 @@ fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queens::count::lanes::{Portable, STEP, WORDS};
+    use crate::queens::count::lanes::{Bin, Portable, STEP, WORDS};
     use crate::queens::count::shape::{Mode, Shape};
 
     /// Some words without a pattern, each bit set once in `sparse` times.
@@ -249,7 +249,7 @@ mod tests {
             assert!(a.iter().zip(&b).all(|(a, b)| a.as_slice() == b.as_slice()));
 
             let near: Vec<u32> = (0..round % 9).map(|_| noise(seed, 3) as u32 | Shape::NEVER_NEAR).collect();
-            let pairs: Vec<Pairs> = near.iter().map(|_| noise(seed, 1) >> 2).collect();
+            let pairs: Vec<Pairs> = near.iter().map(|_| noise(seed, 1) >> 1).collect();
             let x_near: Vec<Vec<u32>> = [round % 19, round % 10]
                 .map(|len| {
                     let mut near: Vec<u32> = (0..len).map(|_| noise(seed, 3) as u32 & !Shape::NEVER_NEAR).collect();
@@ -263,7 +263,7 @@ mod tests {
                 near: &x_near[long],
             });
             let bins = || std::array::from_fn(|_| Bin::default());
-            let (mut a, mut b): ([Bin; Central::CLASSES], [Bin; Central::CLASSES]) = (bins(), bins());
+            let (mut a, mut b): (Bins, Bins) = (bins(), bins());
             for bin in a.iter_mut().chain(&mut b) {
                 bin.ys.reserve(near.len());
                 bin.items.iter_mut().for_each(|list| list.reserve(near.len() * 24));

@@ -58,10 +58,10 @@ impl Patterns {
         self.classes.iter_mut().take(classes).for_each(List::clear);
         let (mut room, mut tried) = (Room::default(), 0);
         for set in first..north.sets {
-            let range = north.filled(set, 0);
+            let range = north.filled(set, 0..2);
             let range = range.start.max(wanted.start)..range.end.min(wanted.end);
             let other = north.sets - 1 - set;
-            let others = south.lines.get(south.filled(other, 0)).unwrap_or_default();
+            let others = south.lines.get(south.filled(other, 0..2)).unwrap_or_default();
             for ones in north.lines.get(range).unwrap_or_default().chunks(ONES) {
                 let pairs = ones.len() * others.len();
                 room.take(pairs, |more| self.classes.iter_mut().take(classes).for_each(|list| list.reserve(more)));

@@ -81,7 +81,9 @@ impl Join {
         let east = (quarters.north_east, quarters.south_east);
         self.patterns.list(lanes, shape, east, part, middle_north, stop)?;
         let Self { patterns, planes, items, x_pairs, y_pairs, xs, ys } = self;
-        items.list(lanes, shape, (x, y), |y_long, x_long| weights[y_long + x_long] != 0, stop)?;
+        let [none, one, both] = weights.map(|weight| weight != 0);
+        let wanted = [[none, one], [one, both]];
+        items.list(lanes, shape, (x, y), wanted, stop)?;
         let mut sums = [0u64; 3];
         for block in patterns.blocks() {
             planes.turn(lanes, shape, block);
@@ -93,7 +95,7 @@ impl Join {
                 grow(xs, placements.len());
                 rows(lanes, x, placements, x_pairs, planes.whole(), xs);
                 for batch in items.batches.get(window.batches.clone()).unwrap_or_default() {
-                    let span = planes.span(batch.class);
+                    let span = planes.span(batch.class());
                     let placements = items.ys(batch);
                     if span.steps == 0 || placements.is_empty() {
                         continue;
@@ -101,7 +103,7 @@ impl Join {
                     grow(ys, placements.len());
                     rows(lanes, y, placements, y_pairs, span, ys);
                     for (long, list) in items.of(batch).into_iter().enumerate() {
-                        sums[batch.long + long] += lanes.join(list, xs, ys, span);
+                        sums[batch.long() + long] += lanes.join(list, xs, ys, span);
                     }
                 }
             }

@@ -9,7 +9,7 @@
 //! `list`).
 
 use super::list::List;
-use super::quarter::{Pairs, class_of};
+use super::quarter::{Pairs, bin_of};
 use super::shape::Central;
 
 /// A block holds the patterns whose bits fit a [`Row`].
@@ -51,7 +51,10 @@ pub(super) struct Partners<'a> {
     pub(super) near: &'a [u32],
 }
 
-/// The west halves with a south-west placement of one class.
+/// Bins by the number that [`bin_of`] gives.
+pub(super) type Bins = [Bin; 2 * Central::CLASSES];
+
+/// The west halves with a south-west placement of one class, and on or off the long diagonals.
 #[derive(Debug, Default)]
 pub(super) struct Bin {
     /// The south-west placements that have items, y.
@@ -97,11 +100,11 @@ pub(super) trait Lanes: Copy {
     }
 
     /// For south-west placements y (near lines and pairs) on the same columns, appends an item for each x of the two
-    /// lists that it has no near line in common with, and y itself if it has an item; to the bin of the class of y.
+    /// lists that it has no near line in common with, and y itself if it has an item; to the bin of y.
     /// There is room for all.
-    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut [Bin; Central::CLASSES]) {
+    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut Bins) {
         for (&y, &pairs) in ys.0.iter().zip(ys.1) {
-            let bin = &mut out[class_of(pairs)];
+            let bin = &mut out[bin_of(pairs)];
             let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;
             let mut found = 0;
             for (items, xs) in bin.items.iter_mut().zip(xs) {

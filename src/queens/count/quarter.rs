@@ -53,9 +53,10 @@ impl Cut {
     pub(super) const NONE: Self = Self([Part::ALL; 2]);
 }
 
-/// The class of a south-west placement, which its pairs have in the byte that is left.
+/// The bin of a south-west placement: twice its class, and one more if it has a queen on a long diagonal. Its pairs have
+/// it in the byte that is left.
 #[inline(always)]
-pub(super) fn class_of(pairs: Pairs) -> usize {
+pub(super) fn bin_of(pairs: Pairs) -> usize {
     (pairs >> 56) as usize
 }
 
@@ -66,8 +67,6 @@ pub(super) struct Table {
     pub(super) squares: Vec<Vec<u64>>,
     /// The number of column sets.
     pub(super) sets: usize,
-    /// Whether there are entries with a queen on a long diagonal.
-    long: bool,
     /// Where each group starts, by 2 × column set + long; and one more for the end.
     starts: Vec<Start>,
     /// For each entry of an east quarter, the lines its queens stand on.
@@ -116,7 +115,7 @@ impl Table {
             found.groups.push(2 * ranks[placed.columns as usize] + u16::from(placed.long));
             if west {
                 let class = if quarter == Quarter::SouthWest { central.class(placed.lines) } else { 0 };
-                found.words.push(placed.pairs | (class as u64) << 56);
+                found.words.push(placed.pairs | ((2 * class + usize::from(placed.long)) as u64) << 56);
                 found.near.push(shape.near(quarter, placed.lines));
             } else {
                 found.words.push(placed.lines);
@@ -129,7 +128,6 @@ impl Table {
 
     /// Takes over what was found: a counting sort by group.
     fn sort(&mut self, found: &Found, west: bool, step: u32, stop: &Stop) -> Result<(), Stopped> {
-        self.long = found.groups.iter().any(|group| group % 2 == 1);
         let mut sizes = vec![0; 2 * self.sets];
         for &group in &found.groups {
             sizes[usize::from(group)] += 1;
@@ -171,19 +169,15 @@ impl Table {
         self.starts[2 * sets.start].entry as usize..self.starts[2 * sets.end].entry as usize
     }
 
-    /// The entries of a column set without (0) or with (1) a queen on a long diagonal, as places in `pairs`.
-    pub(super) fn group(&self, set: usize, long: usize) -> Range<usize> {
-        self.starts[2 * set + long].entry as usize..self.starts[2 * set + long + 1].entry as usize
+    /// The entries of a column set without (0..1), with (1..2), with or without (0..2) a queen on a long diagonal, as
+    /// places in `pairs`.
+    pub(super) fn group(&self, set: usize, long: Range<usize>) -> Range<usize> {
+        self.starts[2 * set + long.start].entry as usize..self.starts[2 * set + long.end].entry as usize
     }
 
-    /// The same as places in `lines` or `near`, and filled up for quarters that are met several at a time.
-    pub(super) fn filled(&self, set: usize, long: usize) -> Range<usize> {
-        self.starts[2 * set + long].filled as usize..self.starts[2 * set + long + 1].filled as usize
-    }
-
-    /// How many groups a column set has that may have entries: 2 if there are any with a queen on a long diagonal.
-    pub(super) fn longs(&self) -> usize {
-        1 + usize::from(self.long)
+    /// The same as places in `lines` or `near`, where groups of some quarters are filled up.
+    pub(super) fn filled(&self, set: usize, long: Range<usize>) -> Range<usize> {
+        self.starts[2 * set + long.start].filled as usize..self.starts[2 * set + long.end].filled as usize
     }
 
     /// About how many bytes the table takes.

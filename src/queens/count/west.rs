@@ -8,10 +8,10 @@
 //! - Within a window, items are in **bins**, by the class of y, as that says which words of a block matter, and by
 //!   whether y and x have a queen on a long diagonal, as that makes the weight.
 
-use super::lanes::{Bin, Lanes, Partners, X_BITS};
+use super::lanes::{Bin, Bins, Lanes, Partners, X_BITS};
 use super::list::{List, Room};
 use super::quarter::{Pairs, Table};
-use super::shape::{Central, Shape};
+use super::shape::Shape;
 use crate::queens::{Stop, Stopped};
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ const YS: usize = 32;
 pub(super) struct Items {
     pub(super) windows: Vec<Window>,
     pub(super) batches: Vec<Batch>,
-    bins: [Bin; Central::CLASSES],
+    bins: Bins,
 }
 
 /// Some column sets.
@@ -46,13 +46,22 @@ pub(super) struct Window {
     pub(super) batches: Range<usize>,
 }
 
-/// The items of a window of one class of y, all of them with or all without a queen of y on a long diagonal.
+/// The items of a window of one bin: one class of y, all of them with or all without a queen on a long diagonal.
 #[derive(Clone, Debug)]
 pub(super) struct Batch {
-    pub(super) class: usize,
-    pub(super) long: usize,
+    bin: usize,
     ys: Range<usize>,
     items: [Range<usize>; 2],
+}
+
+impl Batch {
+    pub(super) fn class(&self) -> usize {
+        self.bin / 2
+    }
+
+    pub(super) fn long(&self) -> usize {
+        self.bin % 2
+    }
 }
 
 impl Items {
@@ -60,23 +69,25 @@ impl Items {
         Self { windows: Vec::new(), batches: Vec::new(), bins: std::array::from_fn(|_| Bin::default()) }
     }
 
-    /// Lists the items of tables x and y. `wanted(y is on a long diagonal, x is)` tells which ones count at all.
+    /// Lists the items of tables x and y. `wanted[y is on a long diagonal][x is]` tells which ones count at all.
     pub(super) fn list<L: Lanes>(
         &mut self,
         lanes: L,
         shape: Shape,
         (x, y): (&Table, &Table),
-        wanted: impl Fn(usize, usize) -> bool,
+        wanted: [[bool; 2]; 2],
         stop: &Stop,
     ) -> Result<(), Stopped> {
         self.windows.clear();
         self.batches.clear();
-        let classes = shape.central().classes();
-        for bin in self.bins.iter_mut().take(classes) {
+        let bins = 2 * shape.central().classes();
+        // All y of a column set in one run where they want the same x, else in two.
+        let runs = if wanted[0] == wanted[1] { [0..2, 0..0] } else { [0..1, 1..2] };
+        for bin in self.bins.iter_mut().take(bins) {
             bin.ys.clear();
             bin.items.iter_mut().for_each(List::clear);
         }
-        let window = if classes <= 4 { SMALL_WINDOW } else { WINDOW };
+        let window = if bins <= 8 { SMALL_WINDOW } else { WINDOW };
         let mut room = Room::default();
         let mut first = 0;
         while first < x.sets {
@@ -93,29 +104,28 @@ impl Items {
             first = end;
             let xs = x.entries(sets.clone());
             let first_batch = self.batches.len();
-            for long in 0..y.longs() {
-                let opened = self.batches.len();
-                for (class, bin) in self.bins.iter_mut().enumerate().take(classes) {
-                    bin.first = bin.ys.len();
-                    let items = [&bin.items[0], &bin.items[1]].map(|list| list.len()..list.len());
-                    self.batches.push(Batch { class, long, ys: bin.first..bin.first, items });
-                }
-                for set in sets.clone() {
-                    let other = x.sets - 1 - set;
-                    let near = y.near.get(y.filled(other, long)).unwrap_or_default();
-                    let pairs = y.pairs.get(y.group(other, long)).unwrap_or_default();
+            for (number, bin) in self.bins.iter_mut().enumerate().take(bins) {
+                bin.first = bin.ys.len();
+                let items = [&bin.items[0], &bin.items[1]].map(|list| list.len()..list.len());
+                self.batches.push(Batch { bin: number, ys: bin.first..bin.first, items });
+            }
+            for set in sets {
+                let other = x.sets - 1 - set;
+                for (longs, wanted) in runs.iter().zip(wanted) {
+                    let near = y.near.get(y.filled(other, longs.clone())).unwrap_or_default();
+                    let pairs = y.pairs.get(y.group(other, longs.clone())).unwrap_or_default();
                     let mut partners = [Partners::default(); 2];
-                    for (x_long, partners) in partners.iter_mut().enumerate() {
-                        if wanted(long, x_long) {
-                            let places = x.group(set, x_long);
-                            let near = x.near.get(x.filled(set, x_long)).unwrap_or_default();
+                    for (long, partners) in partners.iter_mut().enumerate() {
+                        if wanted[long] {
+                            let places = x.group(set, long..long + 1);
+                            let near = x.near.get(x.filled(set, long..long + 1)).unwrap_or_default();
                             *partners = Partners { first: (places.start - xs.start) as u32, len: places.len(), near };
                         }
                     }
                     let most = partners[0].near.len().max(partners[1].near.len()).max(1);
                     for (near, pairs) in near.chunks(YS).zip(pairs.chunks(YS)) {
                         room.take(near.len() * most, |more| {
-                            for bin in self.bins.iter_mut().take(classes) {
+                            for bin in self.bins.iter_mut().take(bins) {
                                 bin.ys.reserve(more);
                                 bin.items.iter_mut().for_each(|list| list.reserve(more));
                             }
@@ -123,11 +133,11 @@ impl Items {
                         lanes.meet((near, pairs), partners, &mut self.bins);
                     }
                 }
-                for (batch, bin) in self.batches.iter_mut().skip(opened).zip(&self.bins) {
-                    batch.ys.end = bin.ys.len();
-                    for (range, list) in batch.items.iter_mut().zip(&bin.items) {
-                        range.end = list.len();
-                    }
+            }
+            for (batch, bin) in self.batches.iter_mut().skip(first_batch).zip(&self.bins) {
+                batch.ys.end = bin.ys.len();
+                for (range, list) in batch.items.iter_mut().zip(&bin.items) {
+                    range.end = list.len();
                 }
             }
             self.windows.push(Window { xs, batches: first_batch..self.batches.len() });
@@ -137,12 +147,12 @@ impl Items {
 
     /// The y of a batch; there may be none.
     pub(super) fn ys(&self, batch: &Batch) -> &[Pairs] {
-        self.bins[batch.class].ys.as_slice().get(batch.ys.clone()).unwrap_or_default()
+        self.bins[batch.bin].ys.as_slice().get(batch.ys.clone()).unwrap_or_default()
     }
 
     /// The items of a batch, without and with an x on a long diagonal.
     pub(super) fn of(&self, batch: &Batch) -> [&[u32]; 2] {
-        let items = &self.bins[batch.class].items;
+        let items = &self.bins[batch.bin].items;
         [0, 1].map(|long| items[long].as_slice().get(batch.items[long].clone()).unwrap_or_default())
     }
 
