@@ -36,9 +36,8 @@ impl Patterns {
         Self { classes: std::array::from_fn(|_| List::default()), all: List::default() }
     }
 
-    /// Lists the patterns whose north-east placement is in that part of its table. They are sorted by which of the two central diagonals that placement uses, in the order "first, none, second, both".
-    /// A south-west placement that uses the first diagonal can only meet the two in the middle, one that uses the second
-    /// only the first two, one that uses both only "none": each time it is one contiguous stretch.
+    /// Lists the patterns whose north-east placement is in that part of its table, sorted by the class of that
+    /// placement, in an order that keeps together what a south-west placement can meet (see [`Central::order`]).
     ///
     /// With `middle_north` only those whose north-east placement uses the middle column (the last one).
     pub(super) fn list<L: Lanes>(
@@ -81,6 +80,9 @@ impl Patterns {
     }
 
     /// The patterns by blocks.
+    ///
+    /// A block is what is turned on its side and joined at a time; as patterns are sorted, most classes have nothing to do
+    /// with some blocks.
     pub(super) fn blocks(&self) -> impl Iterator<Item = &[u64]> {
         self.all.as_slice().chunks(BLOCK)
     }
@@ -99,8 +101,7 @@ pub(super) struct Planes {
     valid: Row,
     /// The words that have patterns.
     words: usize,
-    /// For each south-west class the words outside of which it meets no
-    /// pattern.
+    /// For each south-west class, the words outside of which it meets no pattern.
     spans: [Span; Central::CLASSES],
 }
 

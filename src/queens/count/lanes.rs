@@ -82,6 +82,7 @@ impl<'a> PairRows<'a> {
     }
 }
 
+/// What is done very often. The provided functions are the portable ones.
 pub(super) trait Lanes: Copy {
     /// Appends `one | other` for each pair of them that has no bit in common, to the list of the class of the one.
     /// There is room in each list for all pairs. The number of the others is a multiple of four.
@@ -100,8 +101,8 @@ pub(super) trait Lanes: Copy {
     }
 
     /// For south-west placements y (near lines and pairs) on the same columns, appends an item for each x of the two
-    /// lists that it has no near line in common with, and y itself if it has an item; to the bin of y.
-    /// There is room for all.
+    /// lists that it has no near line in common with, and y itself if it has an item; to the bin of y. There is room for
+    /// all, those included that fill up the lists.
     fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut Bins) {
         for (&y, &pairs) in ys.0.iter().zip(ys.1) {
             let bin = &mut out[bin_of(pairs)];
@@ -162,6 +163,7 @@ pub(super) struct Portable;
 
 impl Lanes for Portable {}
 
+/// Exchanges rows and columns of a matrix of bits.
 #[inline(always)]
 pub(super) fn transpose(matrix: &mut [u64; 64]) {
     // Exchange the upper right with the lower left quarter, then the same in each quarter, and so on.
@@ -181,6 +183,7 @@ pub(super) fn transpose(matrix: &mut [u64; 64]) {
     }
 }
 
+/// See [`Lanes::rows`].
 #[inline(always)]
 pub(super) fn rows<const P: usize>(placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
     for (&placement, to) in placements.iter().zip(out) {
@@ -192,6 +195,7 @@ pub(super) fn rows<const P: usize>(placements: &[Pairs], pairs: PairRows<'_>, sp
     }
 }
 
+/// See [`Lanes::cross`].
 #[inline(always)]
 pub(super) fn cross(rows: &[Row], partners: &[Row], span: Span, out: &mut [Row]) {
     for (out, row) in out.chunks_mut(partners.len().max(1)).zip(rows) {
@@ -266,7 +270,8 @@ pub(super) fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], fr
     sum
 }
 
-/// The rows of an item, from the word `from` on. (Where there is no such row, which cannot be, it is as if empty.)
+/// The rows of an item, from the word `from` on. All items have rows; a check that costs a branch which is never taken
+/// keeps a mistake from being worse than a wrong count, and in debug builds it is no less than a panic.
 #[inline(always)]
 fn item_rows<'a, const STEPS: usize>(
     item: u32,
@@ -275,6 +280,7 @@ fn item_rows<'a, const STEPS: usize>(
     from: usize,
 ) -> (&'a [Words; STEPS], &'a [Words; STEPS]) {
     let part = |rows: &'a [Row], number: u32| {
+        debug_assert!((number as usize) < rows.len() && from + STEP * STEPS <= WORDS);
         let words = rows.get(number as usize).and_then(|row| row.0.get(from..));
         let steps = words.and_then(|words| words.as_chunks().0.first_chunk());
         steps.unwrap_or(empty::<STEPS>().0)
@@ -282,8 +288,9 @@ fn item_rows<'a, const STEPS: usize>(
     (part(xs, item & ((1 << X_BITS) - 1)), part(ys, item >> X_BITS))
 }
 
+/// Rows without a bit.
 #[inline(always)]
-pub(super) fn empty<const STEPS: usize>() -> (&'static [Words; STEPS], &'static [Words; STEPS]) {
+fn empty<const STEPS: usize>() -> (&'static [Words; STEPS], &'static [Words; STEPS]) {
     const { (&[[0; STEP]; STEPS], &[[0; STEP]; STEPS]) }
 }
 

@@ -27,29 +27,35 @@ impl<T: Copy + Default> List<T> {
     #[inline(always)]
     pub(super) fn keep(&mut self, more: usize) {
         self.len += more;
+        debug_assert!(self.len <= self.items.len(), "kept what there was no room for");
     }
 
+    /// Appends some items.
     pub(super) fn extend(&mut self, items: &[T]) {
         self.reserve(items.len());
-        if let Some(room) = self.items.get_mut(self.len..self.len + items.len()) {
+        if let Some(room) = self.room().get_mut(..items.len()) {
             room.copy_from_slice(items);
-            self.len += items.len();
+            self.keep(items.len());
         }
     }
 
+    /// Forgets all items, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }
 
+    /// How many items there are.
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
+    /// The items.
     pub(super) fn as_slice(&self) -> &[T] {
         self.items.get(..self.len.min(self.items.len())).unwrap_or_default()
     }
 
+    /// The memory it takes.
     pub(super) fn bytes(&self) -> usize {
         size_of::<T>() * self.items.capacity()
     }

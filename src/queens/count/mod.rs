@@ -75,7 +75,8 @@ pub fn count(n: Size, threads: usize, kernel: Kernel, stop: &Stop) -> Option<Res
         }
     };
     Some(std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let others: Vec<_> =
+            (1..threads as u64).take_while(|&thread| thread < plan.tasks()).map(|_| scope.spawn(work)).collect();
         let mut sum = work();
         for other in others {
             let more = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

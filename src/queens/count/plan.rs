@@ -9,7 +9,7 @@
 //! numbered with Rs in the outer place: consecutive sets share the south's tables.
 //!
 //! A ledger that keeps finished tasks relies on all of this staying as it is, so any change to it is a change of
-//! [`Plan::VERSION`].
+//! [`Plan::VERSION`]. That includes the order of the tables in `quarter`, as a part of a row set is a part of a table.
 
 use super::quarter::{Cut, Part};
 use super::shape::{Mode, Shape};
@@ -33,11 +33,13 @@ pub(super) struct Section {
     /// C(h, k), which is as well C(h, h - k).
     side: u64,
     sets: u64,
+    /// How many row sets a task has.
+    per_task: u64,
     grain: Grain,
 }
 
-/// How big a task is: so many row sets; or, if that is one, the part of it that is left when it is cut into so many
-/// parts in each of these ways.
+/// How big a task is: so many row sets, but no more than share the tables of the south; or, if that is one, the part of
+/// it that is left when it is cut into so many parts in each of these ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grain {
     pub(super) sets: u64,
@@ -49,11 +51,9 @@ impl Grain {
     /// against the time it takes to set a task up.
     fn of(n: u32) -> Self {
         let (sets, cuts) = match n {
-            ..=15 => (64, [1; 5]),
-            16 | 17 => (32, [1; 5]),
-            18 => (16, [1; 5]),
-            19 => (8, [1; 5]),
-            20 => (4, [1; 5]),
+            ..=18 => (u64::MAX, [1; 5]),
+            19 => (42, [1; 5]),
+            20 => (23, [1; 5]),
             21 | 22 => (1, [1; 5]),
             23 => (1, [4, 1, 1, 2, 1]),
             24 => (1, [6, 1, 1, 4, 1]),
@@ -130,10 +130,10 @@ impl Plan {
                     task /= of;
                 }
                 let [first, second, part, west_first, west_second] = parts;
-                let from = task * grain.sets;
+                let from = task * section.per_task;
                 return Some(Task {
                     section: *section,
-                    sets: from..(from + grain.sets).min(section.sets),
+                    sets: from..(from + section.per_task).min(section.sets),
                     east: Cut([first, second]),
                     part,
                     west: Cut([west_first, west_second]),
@@ -152,9 +152,10 @@ impl Section {
             let shape = Shape::new(mode, n);
             (0..=shape.h / 2).rev().map(move |k| {
                 let side = binomial(shape.h, k);
-                let mut section = Self { shape, k, side, sets: side * side, grain };
+                let mut section = Self { shape, k, side, sets: side * side, per_task: grain.sets.min(side), grain };
                 if section.folded() {
                     section.sets = side * (side + 1) / 2;
+                    section.per_task = grain.sets.min(side + 1);
                 }
                 section
             })
@@ -172,7 +173,7 @@ impl Section {
     }
 
     fn tasks(&self) -> u64 {
-        self.sets.div_ceil(self.grain.sets) * self.grain.parts()
+        self.sets.div_ceil(self.per_task) * self.grain.parts()
     }
 
     /// The row set with number `set`, as (Rn, Rs).

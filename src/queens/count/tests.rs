@@ -134,7 +134,7 @@ fn parts_of_row_sets_make_up_the_whole() {
 fn a_task_gives_the_same_whatever_the_worker_did_before() {
     let plan = plan(16);
     let mut worker = Worker::new(&plan, Kernel::Best);
-    for task in [0, 77, 3, 150, 3, 0, plan.tasks() - 1, 77] {
+    for task in [0, 77, 3, 100, 3, 0, plan.tasks() - 1, 77] {
         let fresh = Worker::new(&plan, Kernel::Best).run(task, &Stop::new());
         assert_eq!(worker.run(task, &Stop::new()), fresh);
     }
@@ -153,12 +153,16 @@ fn a_stop_ends_a_task_soon_and_leaves_the_worker_usable() {
         // 50 ms are promised; a busy machine may add some.
         assert!(begin.elapsed() < Duration::from_millis(wait + 500));
     }
-    let plan = self::plan(14);
+    let plan = self::plan(17);
+    let expected = Worker::new(&plan, Kernel::Best).run(0, &Stop::new());
     let mut worker = Worker::new(&plan, Kernel::Best);
+    for wait in (0..5000).step_by(100) {
+        let stop = Stop::new().with_deadline(Instant::now() + Duration::from_micros(wait));
+        assert!([Err(Stopped), expected].contains(&worker.run(0, &stop)));
+    }
+    assert_eq!(worker.run(0, &Stop::new()), expected);
     let now = Stop::new();
     now.set();
-    assert_eq!(worker.run(0, &now), Err(Stopped));
-    assert_eq!(worker.run(0, &Stop::new()), Worker::new(&plan, Kernel::Best).run(0, &Stop::new()));
     assert_eq!(count(size(20), 2, Kernel::Best, &now), Some(Err(Stopped)));
 }
 
@@ -181,3 +185,46 @@ fn memory_stays_within_what_is_said() {
         }
     }
 }
+
+#[test]
+fn tasks_are_the_same_as_ever() {
+    // If this fails, tasks have changed: then Plan::VERSION must change too.
+    assert_eq!(Plan::VERSION, 1);
+    let tasks: Vec<u64> = (11..=27).map(|n| plan(n).tasks()).collect();
+    assert_eq!(tasks, TASKS);
+    for (n, task, expected) in RESULTS {
+        assert_eq!(Worker::new(&plan(n), Kernel::Best).run(task, &Stop::new()), Ok(expected), "n = {n}, task {task}");
+    }
+}
+
+/// The number of tasks for n = 11 to 27.
+const TASKS: [u64; 17] = [
+    1,
+    32,
+    74,
+    64,
+    128,
+    128,
+    291,
+    256,
+    1184,
+    4031,
+    216_634,
+    352_716,
+    5_643_456,
+    32_460_960,
+    732_772_404,
+    15_819_312_600,
+    795_021_864_000,
+];
+
+/// Some tasks, as (n, task, what it counts).
+const RESULTS: [(u32, u64, u64); 7] = [
+    (16, 40, 41_844),
+    (18, 60, 4_169_966),
+    (19, 500, 7_202_984),
+    (22, 200_000, 4_043_452),
+    (24, 7_000_000, 16_323_280),
+    (26, 3_550_928_240, 11_449_920),
+    (27, 206_588_047_632, 350_496),
+];

@@ -1,4 +1,9 @@
 //! Running tasks: the tables that tasks share, and which kernel does the inner loops.
+//!
+//! A quarter's table depends on the rows of that quarter only, so it serves many row sets. Consecutive row sets have
+//! their south in common, whose tables are simply the latest ones; in the north they go through all its row sets, again
+//! and again, so those tables are kept as long as there is room. Beyond that they are made anew, which at the sizes
+//! where it happens costs some hundredths of what is done with them.
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2::Avx2;
