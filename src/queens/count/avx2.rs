@@ -13,7 +13,7 @@ use super::quarter::{Pairs, bin_of};
 use super::shape::Central;
 use std::arch::x86_64::*;
 
-/// Proof that the processor has AVX2, BMI and POPCNT.
+/// Proof that the processor has AVX2 and POPCNT.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Avx2(());
 

@@ -79,6 +79,11 @@ impl Patterns {
         Ok(())
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.len() == 0
+    }
+
     /// The patterns by blocks.
     ///
     /// A block is what is turned on its side and joined at a time; as patterns are sorted, most classes have nothing to do

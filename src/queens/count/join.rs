@@ -80,6 +80,9 @@ impl Join {
         let (x, y) = (quarters.north_west, quarters.south_west);
         let east = (quarters.north_east, quarters.south_east);
         self.patterns.list(lanes, shape, east, part, middle_north, stop)?;
+        if self.patterns.is_empty() {
+            return Ok(0);
+        }
         let Self { patterns, planes, items, x_pairs, y_pairs, xs, ys } = self;
         let [none, one, both] = weights.map(|weight| weight != 0);
         let wanted = [[none, one], [one, both]];

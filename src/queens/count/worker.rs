@@ -36,6 +36,8 @@ pub struct Worker {
     plan: Plan,
     #[cfg(target_arch = "x86_64")]
     avx2: Option<Avx2>,
+    #[cfg(not(target_arch = "x86_64"))]
+    _kernel: Kernel,
     tables: Tables,
     join: Join,
 }
@@ -48,6 +50,8 @@ impl Worker {
             plan: plan.clone(),
             #[cfg(target_arch = "x86_64")]
             avx2: if kernel == Kernel::Best { Avx2::detect() } else { None },
+            #[cfg(not(target_arch = "x86_64"))]
+            _kernel: kernel, // there is one only
             tables: Tables::default(),
             join: Join::new(),
         }
@@ -61,13 +65,14 @@ impl Worker {
         if self.plan.size().get() <= Plan::PLAIN {
             return if task == 0 { plain::count(self.plan.size(), stop) } else { Ok(0) };
         }
-        match self.plan.task(task) {
-            Some(task) => match self.avx2 {
-                Some(avx2) => self.run_with(avx2, &task, stop),
-                None => self.run_with(Portable, &task, stop),
-            },
-            None => Ok(0),
+        let Some(task) = self.plan.task(task) else { return Ok(0) };
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(avx2) = self.avx2 {
+                return self.run_with(avx2, &task, stop);
+            }
         }
+        self.run_with(Portable, &task, stop)
     }
 
     fn run_with<L: Lanes>(&mut self, lanes: L, task: &Task, stop: &Stop) -> Result<u64, Stopped> {
