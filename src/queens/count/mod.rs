@@ -96,11 +96,11 @@ pub fn memory_needed(n: Size, threads: usize) -> Option<usize> {
     let megabytes = match n.get() {
         ..=16 => 8,
         17 | 18 => 12,
-        19 => 20,
+        19 => 24,
         20 => 48,
-        21 => 80,
-        22 => 112,
-        _ => 64,
+        21 => 96,
+        22 => 128,
+        _ => 96,
     };
     Some(threads.max(1).saturating_mul(megabytes << 20))
 }

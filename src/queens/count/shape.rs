@@ -20,7 +20,7 @@
 //! when the words of their queens, ORed, have no bit in common. Only diagonals that cross from the west to the east
 //! get a bit: a diagonal on which north and south of the same half can meet crosses over too (it leaves its half
 //! through the middle of the board). That is at most 2h diagonals in each direction, 52 at n = 27; the other bits of
-//! the word are free for the condition b < a, see [`Shape::order`].
+//! the word are free for the condition b < a of the mode Open, which is one more thing that two queens can clash on.
 
 /// The three boards that are joined from quarters in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl Shape {
     pub(super) const NEVER_NEAR: u32 = 1 << 31;
 
     /// What of the lines of a west placement matters to the other quarter of the west: the diagonals on which the two
-    /// can meet, 24 at n = 27, and for the south-west its class by the central diagonals on top.
+    /// can meet, 24 at n = 27. All of the south-west have one bit more, for [`NEVER_NEAR`](Self::NEVER_NEAR) to meet.
     pub(super) fn near(self, quarter: Quarter, lines: u64) -> u32 {
         let (h, side) = (self.h, (1 << (self.h - 1)) - 1);
         // i + j from h to 2h - 2, and i - j from 1 to h - 1.
@@ -204,5 +204,81 @@ impl Central {
             };
             (0..self.reach).map(two).sum()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUARTERS: [Quarter; 4] = [Quarter::NorthWest, Quarter::SouthWest, Quarter::NorthEast, Quarter::SouthEast];
+
+    /// The squares of a quarter, with row and column on the board.
+    fn squares(shape: Shape, quarter: Quarter) -> Vec<(u32, u32, Square)> {
+        let north = matches!(quarter, Quarter::NorthWest | Quarter::NorthEast);
+        let west = matches!(quarter, Quarter::NorthWest | Quarter::SouthWest);
+        let middle = shape.mode == Mode::Open && quarter == Quarter::SouthEast;
+        let mut all = Vec::new();
+        for row in 0..shape.h + u32::from(middle) {
+            for column in 0..shape.columns(quarter) {
+                if let Some(square) = shape.square(quarter, row, column) {
+                    let (i, j) = (shape.n - 1 - row, shape.n - 1 - column);
+                    all.push((if north { row } else { i }, if west { column } else { j }, square));
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn words_clash_exactly_when_queens_do() {
+        for n in 8..=27 {
+            let modes: &[Mode] = if n % 2 == 0 { &[Mode::Even] } else { &[Mode::Open, Mode::Centre] };
+            for shape in modes.iter().map(|&mode| Shape::new(mode, n)) {
+                let h = shape.h;
+                // Of the queens of the middle column and the middle row, b < a is asked.
+                let ordered =
+                    |(i, j): (u32, u32), (k, l): (u32, u32)| j == h && k == h && l.abs_diff(h) >= i.abs_diff(h);
+                let clash = |a: (u32, u32), b: (u32, u32)| {
+                    a.0.abs_diff(b.0) == a.1.abs_diff(b.1)
+                        || shape.mode == Mode::Open && (ordered(a, b) || ordered(b, a))
+                };
+                for (number, &quarter) in QUARTERS.iter().enumerate() {
+                    for &other in &QUARTERS[number + 1..] {
+                        for (i, j, a) in squares(shape, quarter) {
+                            for (k, l, b) in squares(shape, other).into_iter().filter(|&(_, l, _)| l != j) {
+                                let expected = clash((i, j), (k, l));
+                                assert_eq!(a.lines & b.lines != 0, expected, "{shape:?} {:?}", ((i, j), (k, l)));
+                                if (quarter, other) == (Quarter::NorthWest, Quarter::SouthWest) {
+                                    let near = shape.near(quarter, a.lines) & shape.near(other, b.lines);
+                                    assert_eq!(near != 0, expected);
+                                }
+                            }
+                        }
+                    }
+                    for (i, j, a) in squares(shape, quarter) {
+                        for (k, l, b) in squares(shape, quarter) {
+                            if i != k && j != l {
+                                assert_eq!(a.conflicts & b.conflicts != 0, clash((i, j), (k, l)));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_class_is_in_the_order_once() {
+        for (mode, n) in [(Mode::Even, 12), (Mode::Open, 19), (Mode::Even, 22), (Mode::Open, 27)] {
+            let central = Shape::new(mode, n).central();
+            let mut order: Vec<usize> = central.order().collect();
+            order.sort_unstable();
+            assert!(order.iter().copied().eq(0..central.classes()));
+            for class in 0..central.classes() {
+                let lines = central.of(class).map(|line| 1 << line).sum();
+                assert_eq!(central.class(lines), class);
+            }
+        }
     }
 }
