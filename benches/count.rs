@@ -1,0 +1,87 @@
+//! How long counting takes for a solution: the kernel, its portable twin and the plain bit-mask search, in one run.
+//!
+//! `cargo bench --bench count` prints nanoseconds of one thread's CPU time for each solution, the best of three rounds
+//! that take turns, and how many times as fast as the plain search that is. Only the ratios mean something on another
+//! machine, or on a busy one. A benchmark harness would measure each function by itself, for a time of its own choosing,
+//! and give no ratios; what is wanted here is a page of plain code, so there is no harness and no dependency.
+
+#![allow(clippy::print_stdout, missing_docs)]
+
+use nqueens::queens::count::{Kernel, count, plain};
+use nqueens::queens::{Size, Stop};
+use std::time::{Duration, Instant};
+
+const ROUNDS: u32 = 3;
+
+/// The plain search is measured at this n only. Its time for a solution hardly depends on n.
+const PLAIN: u32 = 14;
+
+fn main() {
+    let sizes = [13, 14, 15, 16, 17, 18];
+    let mut plain_search = Best::default();
+    let mut joins = [[Best::default(); 2]; 6];
+    for round in 0..ROUNDS {
+        for (&n, joins) in sizes.iter().zip(&mut joins) {
+            if round > 0 && n == 18 {
+                continue; // it takes some seconds
+            }
+            for (best, kernel) in joins.iter_mut().zip([Kernel::Best, Kernel::Portable]) {
+                best.take(n, |n, stop| count(n, 1, kernel, stop).and_then(Result::ok));
+            }
+        }
+        plain_search.take(PLAIN, |n, stop| plain::count(n, stop).ok());
+    }
+    let yardstick = plain_search.nanoseconds();
+    println!("plain bit-mask search, n = {PLAIN}: {yardstick:.0} ns a solution");
+    println!(" n    kernel          portable twin");
+    for (n, [best, portable]) in sizes.iter().zip(joins) {
+        let [best, portable] = [best, portable].map(Best::nanoseconds);
+        let times = |ns: f64| yardstick / ns;
+        println!("{n}  {best:6.1} ns {:4.0}×  {portable:6.1} ns {:4.0}×", times(best), times(portable));
+    }
+}
+
+/// The best time so far, and the number of solutions.
+#[derive(Clone, Copy, Default)]
+struct Best {
+    time: Option<Duration>,
+    solutions: u64,
+}
+
+impl Best {
+    fn take(&mut self, n: u32, count: impl Fn(Size, &Stop) -> Option<u64>) {
+        let before = Clock::now();
+        let solutions = Size::new(n).and_then(|n| count(n, &Stop::new())).unwrap_or(0);
+        let time = before.elapsed();
+        self.time = Some(self.time.map_or(time, |best| best.min(time)));
+        self.solutions = solutions;
+    }
+
+    fn nanoseconds(self) -> f64 {
+        self.time.unwrap_or_default().as_nanos() as f64 / self.solutions as f64
+    }
+}
+
+/// CPU time of this process where the system says it (Linux), else wall time.
+struct Clock {
+    cpu: Option<Duration>,
+    wall: Instant,
+}
+
+impl Clock {
+    fn now() -> Self {
+        Self { cpu: cpu(), wall: Instant::now() }
+    }
+
+    fn elapsed(&self) -> Duration {
+        match (self.cpu, cpu()) {
+            (Some(before), Some(now)) => now.saturating_sub(before),
+            _ => self.wall.elapsed(),
+        }
+    }
+}
+
+fn cpu() -> Option<Duration> {
+    let status = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    status.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}

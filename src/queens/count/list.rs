@@ -1,0 +1,81 @@
+//! A list that is appended to without a branch.
+
+/// Some items, and behind them room for more. An inner loop writes what it may want to keep to the room, and then moves
+/// the end past it or does not.
+#[derive(Debug, Default)]
+pub(super) struct List<T> {
+    items: Vec<T>,
+    len: usize,
+}
+
+impl<T: Copy + Default> List<T> {
+    /// Sees to it that there is room for so many more.
+    pub(super) fn reserve(&mut self, more: usize) {
+        let end = self.len + more;
+        if self.items.len() < end {
+            self.items.resize(end.max(self.items.len() / 4 * 5), T::default());
+        }
+    }
+
+    /// The room behind the items.
+    #[inline(always)]
+    pub(super) fn room(&mut self) -> &mut [T] {
+        self.items.get_mut(self.len..).unwrap_or_default()
+    }
+
+    /// Keeps the first so many items of the room.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, more: usize) {
+        self.len += more;
+        debug_assert!(self.len <= self.items.len(), "kept what there was no room for");
+    }
+
+    /// Appends some items.
+    pub(super) fn extend(&mut self, items: &[T]) {
+        self.reserve(items.len());
+        if let Some(room) = self.room().get_mut(..items.len()) {
+            room.copy_from_slice(items);
+            self.keep(items.len());
+        }
+    }
+
+    /// Forgets all items, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// How many items there are.
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The items.
+    pub(super) fn as_slice(&self) -> &[T] {
+        self.items.get(..self.len.min(self.items.len())).unwrap_or_default()
+    }
+
+    /// The memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<T>() * self.items.capacity()
+    }
+}
+
+/// How much room several lists are known to have, so that it need not be asked of each every time.
+#[derive(Debug, Default)]
+pub(super) struct Room(usize);
+
+impl Room {
+    /// How much is added at a time.
+    const STEP: usize = 1 << 12;
+
+    /// Takes so much of the room; if there is not so much, every list is first given more by `reserve`.
+    #[inline(always)]
+    pub(super) fn take(&mut self, len: usize, reserve: impl FnOnce(usize)) {
+        if self.0 < len {
+            self.0 = Self::STEP.max(len);
+            reserve(self.0);
+        }
+        self.0 -= len;
+    }
+}

@@ -1,0 +1,230 @@
+//! The counter as a whole, against the oracle and the published numbers.
+
+use super::plan::Grain;
+use super::shape::Mode;
+use super::*;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+fn size(n: u32) -> Size {
+    Size::new(n).expect("a size")
+}
+
+fn plan(n: u32) -> Plan {
+    Plan::new(size(n)).expect("a plan")
+}
+
+fn sum(plan: &Plan, kernel: Kernel) -> u64 {
+    let mut worker = Worker::new(plan, kernel);
+    (0..plan.tasks()).map(|task| worker.run(task, &Stop::new()).expect("not stopped")).sum()
+}
+
+/// Every solution, as the column of each row, from 0.
+pub(super) fn solutions(n: u32) -> Vec<Vec<u32>> {
+    fn row(n: u32, board: &mut Vec<u32>, all: &mut Vec<Vec<u32>>) {
+        if board.len() as u32 == n {
+            all.push(board.clone());
+            return;
+        }
+        for column in 0..n {
+            let mut distances = (1..).zip(board.iter().rev());
+            if distances.all(|(rows, &other)| other.abs_diff(column) != 0 && other.abs_diff(column) != rows) {
+                board.push(column);
+                row(n, board, all);
+                board.pop();
+            }
+        }
+    }
+    let mut all = Vec::new();
+    row(n, &mut Vec::new(), &mut all);
+    all
+}
+
+/// Mode, Rn and Rs of a solution, if it is one of those that are counted; and for how many it stands.
+pub(super) fn share(board: &[u32]) -> Option<(Mode, u32, u32, u64)> {
+    let n = board.len() as u32;
+    let h = n / 2;
+    let rows = |south: bool| {
+        let row = |i: u32| if south { n - 1 - i } else { i };
+        (0..h).filter(|&i| board[row(i) as usize] < h).map(|i| 1 << i).sum::<u32>()
+    };
+    let (north, south) = (rows(false), rows(true));
+    let (fewer, tie) = (north.count_ones() < south.count_ones(), north.count_ones() == south.count_ones());
+    let long: Vec<u32> =
+        (0..).zip(board).filter(|&(i, &j)| i == j || i + j == n - 1).map(|(_, &column)| column).collect();
+    let mode = match n % 2 {
+        0 => Mode::Even,
+        _ if board[h as usize] == h => Mode::Centre,
+        _ => Mode::Open,
+    };
+    let counted = match mode {
+        Mode::Even => long.iter().all(|&column| column < h),
+        Mode::Centre => true,
+        Mode::Open => {
+            let a = (0..).zip(board).find(|&(_, &column)| column == h).map_or(0, |(i, _)| i);
+            let b = board[h as usize];
+            b > h && b - h < h.abs_diff(a) && (fewer || tie && a < h)
+        }
+    };
+    let queens = if mode == Mode::Even { long.len() } else { 0 };
+    let weight = symmetry::weights(mode, h, north, south)[queens];
+    (counted && weight > 0).then_some((mode, north, south, weight))
+}
+
+#[test]
+fn counts_as_the_plain_search_does() {
+    for n in 1..=14 {
+        let expected = plain::count(size(n), &Stop::new());
+        for kernel in [Kernel::Best, Kernel::Portable] {
+            assert_eq!(count(size(n), 1, kernel, &Stop::new()), Some(expected), "n = {n}, {kernel:?}");
+        }
+    }
+}
+
+#[test]
+fn counts_as_published() {
+    // OEIS A000170.
+    for (n, expected) in [(15, 2_279_184), (16, 14_772_512), (17, 95_815_104)] {
+        assert_eq!(count(size(n), 2, Kernel::Best, &Stop::new()), Some(Ok(expected)), "n = {n}");
+    }
+}
+
+#[test]
+fn every_task_counts_the_solutions_that_are_its_own() {
+    for n in 12..=13 {
+        let mut expected: HashMap<(bool, u32, u32), u64> = HashMap::new();
+        for (mode, north, south, weight) in solutions(n).iter().filter_map(|board| share(board)) {
+            *expected.entry((mode == Mode::Centre, north, south)).or_default() += weight;
+        }
+        let plan = Plan::with_grain(size(n), Grain { sets: 1, cuts: [1; 5] }).expect("a plan");
+        for kernel in [Kernel::Best, Kernel::Portable] {
+            let mut worker = Worker::new(&plan, kernel);
+            for number in 0..plan.tasks() {
+                let task = plan.task(number).expect("a task");
+                let (north, south) = task.section.rows(task.sets.start);
+                let key = (task.section.shape.mode == Mode::Centre, north, south);
+                let expected = expected.get(&key).copied().unwrap_or(0);
+                assert_eq!(worker.run(number, &Stop::new()), Ok(expected), "n = {n}, {task:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_portable_kernel_is_a_twin_task_by_task() {
+    for n in [14, 15] {
+        let plan = plan(n);
+        let (mut best, mut portable) = (Worker::new(&plan, Kernel::Best), Worker::new(&plan, Kernel::Portable));
+        for task in 0..plan.tasks() {
+            let stop = Stop::new();
+            assert_eq!(best.run(task, &stop), portable.run(task, &stop), "n = {n}, task {task}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_row_sets_make_up_the_whole() {
+    for (n, cuts) in [(12, [2, 1, 3, 1, 2]), (13, [3, 2, 1, 2, 3]), (14, [1, 1, 5, 6, 1])] {
+        let plan = Plan::with_grain(size(n), Grain { sets: 1, cuts }).expect("a plan");
+        assert_eq!(Ok(sum(&plan, Kernel::Best)), plain::count(size(n), &Stop::new()), "n = {n}");
+    }
+}
+
+#[test]
+fn a_task_gives_the_same_whatever_the_worker_did_before() {
+    let plan = plan(16);
+    let mut worker = Worker::new(&plan, Kernel::Best);
+    for task in [0, 77, 3, 100, 3, 0, plan.tasks() - 1, 77] {
+        let fresh = Worker::new(&plan, Kernel::Best).run(task, &Stop::new());
+        assert_eq!(worker.run(task, &Stop::new()), fresh);
+    }
+    assert_eq!(worker.run(plan.tasks(), &Stop::new()), Ok(0));
+}
+
+#[test]
+fn a_stop_ends_a_task_soon_and_leaves_the_worker_usable() {
+    // Halfway through a plan of 27 the tasks are big; here they are made bigger still.
+    let plan = Plan::with_grain(size(27), Grain { sets: 1, cuts: [14, 14, 1, 1, 1] }).expect("a plan");
+    let mut worker = Worker::new(&plan, Kernel::Best);
+    for wait in [0, 1, 5, 20, 80, 200] {
+        let begin = Instant::now();
+        let stop = Stop::new().with_deadline(begin + Duration::from_millis(wait));
+        assert_eq!(worker.run(plan.tasks() / 3, &stop), Err(Stopped));
+        // 50 ms are promised; a busy machine may add some.
+        assert!(begin.elapsed() < Duration::from_millis(wait + 500));
+    }
+    let plan = self::plan(17);
+    let expected = Worker::new(&plan, Kernel::Best).run(0, &Stop::new());
+    let mut worker = Worker::new(&plan, Kernel::Best);
+    for wait in (0..5000).step_by(100) {
+        let stop = Stop::new().with_deadline(Instant::now() + Duration::from_micros(wait));
+        assert!([Err(Stopped), expected].contains(&worker.run(0, &stop)));
+    }
+    assert_eq!(worker.run(0, &Stop::new()), expected);
+    let now = Stop::new();
+    now.set();
+    assert_eq!(count(size(20), 2, Kernel::Best, &now), Some(Err(Stopped)));
+}
+
+#[test]
+fn what_is_too_big_is_refused() {
+    assert_eq!(count(size(Plan::MAX + 1), 1, Kernel::Best, &Stop::new()), None);
+    assert_eq!(memory_needed(size(Plan::MAX + 1), 1), None);
+    assert!(memory_needed(size(18), 2).is_some_and(|bytes| bytes <= 64 << 20));
+    assert!(memory_needed(size(20), 2).is_some_and(|bytes| bytes <= 200 << 20));
+}
+
+#[test]
+fn memory_stays_within_what_is_said() {
+    for n in [16, 22, 24, 27] {
+        let plan = plan(n);
+        let mut worker = Worker::new(&plan, Kernel::Best);
+        for task in (0..2).chain([plan.tasks() / 2]) {
+            worker.run(task, &Stop::new()).expect("not stopped");
+            assert!(memory_needed(size(n), 1).is_some_and(|bytes| worker.memory() <= bytes), "n = {n}");
+        }
+    }
+}
+
+#[test]
+fn tasks_are_the_same_as_ever() {
+    // If this fails, tasks have changed: then Plan::VERSION must change too.
+    assert_eq!(Plan::VERSION, 1);
+    let tasks: Vec<u64> = (11..=27).map(|n| plan(n).tasks()).collect();
+    assert_eq!(tasks, TASKS);
+    for (n, task, expected) in RESULTS {
+        assert_eq!(Worker::new(&plan(n), Kernel::Best).run(task, &Stop::new()), Ok(expected), "n = {n}, task {task}");
+    }
+}
+
+/// The number of tasks for n = 11 to 27.
+const TASKS: [u64; 17] = [
+    1,
+    32,
+    74,
+    64,
+    128,
+    128,
+    291,
+    256,
+    1184,
+    4031,
+    216_634,
+    352_716,
+    5_643_456,
+    32_460_960,
+    732_772_404,
+    15_819_312_600,
+    795_021_864_000,
+];
+
+/// Some tasks, as (n, task, what it counts).
+const RESULTS: [(u32, u64, u64); 7] = [
+    (16, 40, 41_844),
+    (18, 60, 4_169_966),
+    (19, 500, 7_202_984),
+    (22, 200_000, 4_043_452),
+    (24, 7_000_000, 16_323_280),
+    (26, 3_550_928_240, 11_449_920),
+    (27, 206_588_047_632, 350_496),
+];
