@@ -223,6 +223,34 @@ impl Pool {
         self.run(permit, None, move |stop| Ok(slice(&stop.with_deadline(Instant::now() + length)))).await
     }
 
+    /// Runs `search` if a permit is free, that is if nobody waits for one; else `None` at once.
+    ///
+    /// For further threads of a search that has its own permit already. It should look at [`is_wanted`](Self::is_wanted)
+    /// now and then, and end when others wait.
+    pub fn spare<T, F>(&self, search: F) -> Option<impl Future<Output = Result<T, Failure>> + Send + use<T, F>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
+    {
+        let permit = {
+            let mut state = self.shared.lock();
+            if state.free == 0 || state.closed {
+                return None;
+            }
+            state.free -= 1;
+            Permit { shared: Arc::clone(&self.shared) }
+        };
+        let pool = self.clone();
+        Some(async move { pool.run(permit, None, search).await })
+    }
+
+    /// Whether someone waits for a permit.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        let state = self.shared.lock();
+        state.searches.iter().chain(&state.slices).any(|waiter| !waiter.is_closed())
+    }
+
     async fn run<T, F>(&self, permit: Permit, deadline: Option<Instant>, search: F) -> Result<T, Failure>
     where
         T: Send + 'static,

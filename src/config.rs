@@ -15,7 +15,7 @@ pub const AUTO_TRY_MAX: u32 = 29;
 /// The largest n that `/count?method=try` runs to its end: a few hundredths of a second.
 pub const COUNT_TRY_MAX: u32 = 12;
 /// The default of `--max-count`: the largest n that a quiet machine with two cores counts in about two seconds.
-pub const MAX_COUNT_DEFAULT: u32 = 15;
+pub const MAX_COUNT_DEFAULT: u32 = 18;
 
 /// The command line.
 #[derive(Parser, Debug)]

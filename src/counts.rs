@@ -2,9 +2,14 @@
 
 use crate::compute::flights::Flights;
 use crate::compute::{Failure, Pool};
-use crate::queens::{Size, Stop, Stopped, count, symmetry};
+use crate::queens::count::{Kernel, Plan, Worker};
+use crate::queens::{Size, Stop, Stopped, symmetry};
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use tokio::time::interval;
 
 /// What there is to count about one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +35,7 @@ impl Count {
 /// The counts that this service has computed; clones share them.
 #[derive(Clone)]
 pub struct Counts {
+    pool: Pool,
     flights: Flights<Count>,
 }
 
@@ -37,19 +43,106 @@ impl Counts {
     /// None yet; searches will run on `pool`.
     #[must_use]
     pub fn new(pool: Pool) -> Self {
-        Self { flights: Flights::new(pool) }
+        Self { pool, flights: Flights::default() }
     }
 
-    /// The count of size `n`, computed now or before.
+    /// The count of size `n`, computed now or before. `n` is at most [`Plan::MAX`].
     ///
     /// # Errors
     /// See [`Failure`].
     pub async fn get(&self, n: Size, deadline: Instant) -> Result<Arc<Count>, Failure> {
-        self.flights.get(n.get(), deadline, move |stop| compute(n, stop)).await
+        self.flights.get(n.get(), deadline, || count(self.pool.clone(), n)).await
+    }
+
+    /// The count of size `n` if it is known already.
+    #[must_use]
+    pub fn known(&self, n: Size) -> Option<Arc<Count>> {
+        self.flights.known(n.get())
+    }
+
+    /// Remembers a count that was computed elsewhere.
+    pub fn learn(&self, n: Size, count: Count) {
+        self.flights.learn(n.get(), count);
     }
 }
 
-fn compute(n: Size, stop: &Stop) -> Result<Count, Stopped> {
-    let all = count::plain::count(n, stop)?;
-    Ok(Count::new(n, all, symmetry::count_half_turn(n, stop)?, symmetry::count_quarter_turn(n, stop)?))
+/// How often to look whether a permit is to spare.
+const LOOK_FOR_SPARE: Duration = Duration::from_millis(20);
+
+/// Counts on one permit, and on every other that nobody waits for.
+async fn count(pool: Pool, n: Size) -> Result<Count, Failure> {
+    let impossible = || Failure::Panicked(format!("there is no plan for n = {n}"));
+    let counting = Arc::new(Counting { plan: Plan::new(n).ok_or_else(impossible)?, next: 0.into(), sum: 0.into() });
+    let mut first = pin!({
+        let counting = Arc::clone(&counting);
+        pool.search(None, move |stop| {
+            let turned = (symmetry::count_half_turn(n, stop)?, symmetry::count_quarter_turn(n, stop)?);
+            counting.work(stop, || true)?;
+            Ok(turned)
+        })
+    });
+    let mut others = JoinSet::new(); // dropped with this future, which ends the searches in it
+    let mut look = interval(LOOK_FOR_SPARE);
+    let (half_turn, quarter_turn) = loop {
+        tokio::select! {
+            turned = &mut first => break turned?,
+            _ = look.tick(), if counting.has_more() => {
+                let (its_pool, its_counting) = (pool.clone(), Arc::clone(&counting));
+                if let Some(other) = pool.spare(move |stop| its_counting.work(stop, || !its_pool.is_wanted())) {
+                    others.spawn(other);
+                }
+            }
+        }
+    };
+    while let Some(joined) = others.join_next().await {
+        joined.map_err(|error| Failure::Panicked(error.to_string()))??;
+    }
+    Ok(Count::new(n, counting.sum.load(Ordering::Relaxed), half_turn, quarter_turn))
+}
+
+/// What the threads of one count share.
+struct Counting {
+    plan: Plan,
+    /// The first task that nobody has taken.
+    next: AtomicU64,
+    sum: AtomicU64,
+}
+
+impl Counting {
+    fn has_more(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.plan.tasks()
+    }
+
+    /// Runs tasks until there are no more, or until one is done and `goes_on` says no.
+    fn work(&self, stop: &Stop, goes_on: impl Fn() -> bool) -> Result<(), Stopped> {
+        let mut worker = Worker::new(&self.plan, Kernel::Best);
+        loop {
+            let task = self.next.fetch_add(1, Ordering::Relaxed);
+            if task >= self.plan.tasks() {
+                return Ok(());
+            }
+            // No overflow: every task counts different solutions, and all of them are less than 2^64.
+            self.sum.fetch_add(worker.run(task, stop)?, Ordering::Relaxed);
+            if !goes_on() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn with_any_number_of_workers_it_is_the_same() {
+        for workers in 1..=4 {
+            let counts = Counts::new(Pool::new(workers, 1));
+            for (n, expected) in [(1, 1), (2, 0), (8, 92), (12, 14200), (14, 365_596), (15, 2_279_184)] {
+                let n = Size::new(n).expect("a size");
+                let deadline = Instant::now() + Duration::from_secs(60);
+                assert_eq!(counts.get(n, deadline).await.map(|count| count.all), Ok(expected), "{n}");
+            }
+        }
+    }
 }

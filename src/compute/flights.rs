@@ -1,12 +1,11 @@
 //! Equal requests share one search.
 //!
-//! The first caller of a key starts a **flight**: one search on the pool. Callers that come while it runs join it.
-//! Each holds a seat; the flight's search is stopped when the last seat is given up, not when the first is. Each has
-//! a deadline of its own. An answer is remembered for good (keys are small numbers and answers are facts); a flight
-//! that failed is forgotten, and the next caller starts anew.
+//! The first caller of a key starts a **flight**: one search, as a future. Callers that come while it runs join it.
+//! Each holds a seat; the search is dropped, and so stopped, when the last seat is given up, not when the first is.
+//! Each has a deadline of its own. An answer is remembered for good (keys are small numbers and answers are facts); a
+//! flight that failed is forgotten, and the next caller starts anew.
 
-use super::{Failure, Pool};
-use crate::queens::{Stop, Stopped};
+use super::Failure;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -15,13 +14,12 @@ use tokio::task::AbortHandle;
 
 /// Answers by key, and the searches under way for those still missing; clones share both.
 pub struct Flights<T> {
-    pool: Pool,
     slots: Arc<Mutex<HashMap<u32, Slot<T>>>>,
 }
 
 impl<T> Clone for Flights<T> {
     fn clone(&self) -> Self {
-        Self { pool: self.pool.clone(), slots: Arc::clone(&self.slots) }
+        Self { slots: Arc::clone(&self.slots) }
     }
 }
 
@@ -32,13 +30,13 @@ enum Slot<T> {
 
 type Outcome<T> = Result<Arc<T>, Failure>;
 
-impl<T: Send + Sync + 'static> Flights<T> {
-    /// No answers yet; searches will run on `pool`.
-    #[must_use]
-    pub fn new(pool: Pool) -> Self {
-        Self { pool, slots: Arc::default() }
+impl<T> Default for Flights<T> {
+    fn default() -> Self {
+        Self { slots: Arc::default() }
     }
+}
 
+impl<T: Send + Sync + 'static> Flights<T> {
     /// The answer for `key` if it is known, without waiting.
     #[must_use]
     pub fn known(&self, key: u32) -> Option<Arc<T>> {
@@ -55,13 +53,14 @@ impl<T: Send + Sync + 'static> Flights<T> {
         }
     }
 
-    /// The answer for `key`: remembered, or that of the search under way, or of a new one.
+    /// The answer for `key`: remembered, or that of the search under way, or of a new one. A new one must be stopped
+    /// by nothing but being dropped, since its first caller's deadline is not that of those who join.
     ///
     /// # Errors
     /// See [`Failure`]; the deadline is this caller's alone.
-    pub async fn get<F>(&self, key: u32, deadline: Instant, search: F) -> Outcome<T>
+    pub async fn get<F>(&self, key: u32, deadline: Instant, search: impl FnOnce() -> F) -> Outcome<T>
     where
-        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
+        F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
         let mut outcome = {
             let mut slots = self.slots();
@@ -73,7 +72,7 @@ impl<T: Send + Sync + 'static> Flights<T> {
                 }
                 None => {
                     let (sender, outcome) = watch::channel(None);
-                    let task = tokio::spawn(self.clone().fly(key, search, sender)).abort_handle();
+                    let task = tokio::spawn(self.clone().fly(key, search(), sender)).abort_handle();
                     slots.insert(key, Slot::Flying { seats: 1, outcome: outcome.clone(), task });
                     outcome
                 }
@@ -90,11 +89,13 @@ impl<T: Send + Sync + 'static> Flights<T> {
     }
 
     /// Searches, and tells every passenger how it went.
-    async fn fly<F>(self, key: u32, search: F, passengers: watch::Sender<Option<Outcome<T>>>)
-    where
-        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
-    {
-        let outcome = self.pool.search(None, search).await.map(Arc::new);
+    async fn fly(
+        self,
+        key: u32,
+        search: impl Future<Output = Result<T, Failure>> + Send,
+        passengers: watch::Sender<Option<Outcome<T>>>,
+    ) {
+        let outcome = search.await.map(Arc::new);
         let mut slots = self.slots();
         // Nobody replaces a flying slot but `learn`, which aborts this task, and the last seat, which does as well.
         if let Some(Slot::Flying { outcome: own, .. }) = slots.get(&key)
@@ -130,7 +131,7 @@ impl<T: Send + Sync + 'static> Drop for Seat<'_, T> {
         }
         *seats -= 1;
         if *seats == 0 {
-            task.abort(); // drops the pool's future, which stops the search
+            task.abort(); // drops the search's future, which stops it
             slots.remove(&self.key);
         }
     }
@@ -139,6 +140,7 @@ impl<T: Send + Sync + 'static> Drop for Seat<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compute::Pool;
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
@@ -147,19 +149,16 @@ mod tests {
     }
 
     /// A search that waits for the gate, and counts how often it was begun.
-    fn gated(
-        gate: &Arc<AtomicU32>,
-        begun: &Arc<AtomicU32>,
-    ) -> impl FnOnce(&Stop) -> Result<&'static str, Stopped> + Send + use<> {
-        let (gate, begun) = (Arc::clone(gate), Arc::clone(begun));
-        move |stop| {
+    async fn gated(pool: Pool, gate: Arc<AtomicU32>, begun: Arc<AtomicU32>) -> Result<&'static str, Failure> {
+        let search = pool.search(None, move |stop| {
             begun.fetch_add(1, Ordering::SeqCst);
             while gate.load(Ordering::SeqCst) == 0 {
                 stop.check()?;
                 std::thread::yield_now();
             }
             Ok("landed")
-        }
+        });
+        search.await
     }
 
     async fn until(condition: impl Fn() -> bool) {
@@ -170,11 +169,11 @@ mod tests {
 
     #[tokio::test]
     async fn the_first_caller_leaves_and_the_others_get_the_one_search_s_answer() {
-        let flights = Flights::new(Pool::new(1, 0));
+        let (pool, flights) = (Pool::new(1, 0), Flights::default());
         let (gate, begun) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
         let call = || {
-            let (flights, search) = (flights.clone(), gated(&gate, &begun));
-            tokio::spawn(async move { flights.get(8, later(), search).await })
+            let (flights, search) = (flights.clone(), gated(pool.clone(), gate.clone(), begun.clone()));
+            tokio::spawn(async move { flights.get(8, later(), || search).await })
         };
         let (first, second, third) = (call(), call(), call());
         until(|| begun.load(Ordering::SeqCst) == 1).await;
@@ -191,22 +190,28 @@ mod tests {
     #[tokio::test]
     async fn the_last_to_leave_stops_the_search_and_the_next_caller_starts_anew() {
         let pool = Pool::new(1, 0);
-        let flights = Flights::new(pool.clone());
+        let flights = Flights::default();
         let (gate, begun) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
         let soon = Instant::now() + Duration::from_millis(20);
-        assert_eq!(flights.get(8, soon, gated(&gate, &begun)).await, Err(Failure::TimeLimit));
+        assert_eq!(
+            flights.get(8, soon, || gated(pool.clone(), gate.clone(), begun.clone())).await,
+            Err(Failure::TimeLimit)
+        );
         until(|| pool.load().running == 0).await;
         gate.store(1, Ordering::SeqCst);
-        assert_eq!(flights.get(8, later(), gated(&gate, &begun)).await, Ok(Arc::new("landed")));
+        assert_eq!(
+            flights.get(8, later(), || gated(pool.clone(), gate.clone(), begun.clone())).await,
+            Ok(Arc::new("landed"))
+        );
         assert_eq!(begun.load(Ordering::SeqCst), 2);
     }
 
     #[tokio::test]
     async fn an_answer_from_elsewhere_reaches_those_who_wait() {
         let pool = Pool::new(1, 0);
-        let flights = Flights::new(pool.clone());
+        let flights = Flights::default();
         let (gate, begun) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
-        let waiting = flights.get(8, later(), gated(&gate, &begun));
+        let waiting = flights.get(8, later(), || gated(pool.clone(), gate.clone(), begun.clone()));
         let teacher = async {
             until(|| begun.load(Ordering::SeqCst) == 1).await;
             flights.learn(8, "learned");

@@ -160,9 +160,13 @@ async fn by_search(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Probl
 
 async fn by_try(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {
     let limit = app.config.time_limit;
-    let search = move |stop: &_| {
-        let (count, steps) = backtrack::count(n, stop)?;
-        Ok(Counted { count, steps })
+    let pool = app.pool.clone();
+    let search = || async move {
+        let to_the_end = move |stop: &_| {
+            let (count, steps) = backtrack::count(n, stop)?;
+            Ok(Counted { count, steps })
+        };
+        pool.search(None, to_the_end).await
     };
     let found = app.try_counts.get(n.get(), call.deadline(limit), search).await;
     let counted = found.map_err(|failure| Problem::of_failure(failure, limit))?;

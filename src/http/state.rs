@@ -52,8 +52,8 @@ impl App {
         let pool = Pool::new(config.workers(), config.queue as usize);
         Self(Arc::new(Inner {
             counts: Counts::new(pool.clone()),
-            first_solutions: FirstSolutions::new(pool.clone()),
-            try_counts: TryCounts::new(pool.clone()),
+            first_solutions: FirstSolutions::default(),
+            try_counts: TryCounts::default(),
             body_room: Arc::new(Semaphore::new(BODY_ROOM)),
             document: super::document(&config),
             config,

@@ -85,7 +85,7 @@ impl<L: Lines> Filling<L> {
                 Err(Stopped) => break End::More,
             }
             // Lines may come so slowly, or so fast, that the search itself hardly ever looks.
-            if self.emitted % 64 == 0 && stop.is_set() {
+            if self.emitted.is_multiple_of(64) && stop.is_set() {
                 break End::More;
             }
         };
