@@ -155,7 +155,17 @@ async fn by_search(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Probl
     let limit = app.config.time_limit;
     let found = app.counts.get(n, call.deadline(limit)).await;
     let count = found.map_err(|failure| Problem::of_failure(failure, limit))?;
-    Ok(CountAnswer::new(n, Method::Search, count.all).with_classes(*count))
+    Ok(searched(n, *count))
+}
+
+fn searched(n: Size, count: Count) -> CountAnswer {
+    CountAnswer::new(n, Method::Search, count.all).with_classes(count)
+}
+
+/// The answer of `/count/{n}` to a count, as JSON text.
+#[must_use]
+pub fn counted_json(n: Size, count: Count) -> String {
+    super::json(&searched(n, count)).unwrap_or_default() // numbers and names always can be written
 }
 
 async fn by_try(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {

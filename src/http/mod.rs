@@ -23,6 +23,7 @@ mod stream;
 mod trace;
 mod verify;
 
+pub use count::counted_json;
 pub use document::Document;
 pub use edge::Peer;
 pub use state::App;
