@@ -131,6 +131,9 @@ impl Server {
     }
 }
 
+/// How many bytes of a request's header, and of an answer that its reader does not take, a connection may hold.
+const BUFFER: usize = 64 << 10;
+
 /// Serves one connection to its end.
 async fn serve(stream: Guarded<TcpStream>, peer: SocketAddr, router: Router, ending: CancellationToken) {
     let phase = stream.phase();
@@ -144,6 +147,7 @@ async fn serve(stream: Guarded<TcpStream>, peer: SocketAddr, router: Router, end
     let connection = http1::Builder::new()
         .timer(hyper_util::rt::TokioTimer::new())
         .header_read_timeout(None)
+        .max_buf_size(BUFFER)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     // An error here is the caller's: it left, was too slow, or did not speak HTTP. Its access line tells enough.
