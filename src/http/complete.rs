@@ -22,6 +22,7 @@ const BODY_MAX: usize = 256 << 10;
 /// A started board, and squares that must stay without a queen.
 #[derive(ToSchema)]
 #[schema(as = CompleteQuestion)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct Question {
     /// The array B: the column of each row's queen, row 1 first; 0 for a row that is to be filled.
