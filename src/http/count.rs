@@ -6,12 +6,11 @@ use super::document::Problems;
 use super::negotiate::Format;
 use super::problem::Problem;
 use super::solve::StepsAnswer;
-use super::state::App;
-use crate::compute::flights::Flights;
+use super::state::{App, Counted};
 use crate::config::COUNT_TRY_MAX;
 use crate::counts::Count;
 use crate::queens::Size;
-use crate::queens::backtrack::{self, Steps};
+use crate::queens::backtrack;
 use crate::queens::published::{self, Published};
 use axum::extract::State;
 use axum::response::Response;
@@ -100,16 +99,6 @@ struct Source {
     /// What is to be said of the value.
     note: &'static str,
 }
-
-/// The lecture's routine run to its end.
-#[derive(Debug)]
-pub struct Counted {
-    count: u64,
-    steps: Steps,
-}
-
-/// The counts by the lecture's routine so far, by size.
-pub type TryCounts = Flights<Counted>;
 
 /// The number of solutions of the n-queens puzzle
 ///
