@@ -95,12 +95,11 @@ pub fn parse(text: &Text, fields: &'static [&'static str], max: u32, what: &str)
         let detail = format!("{what} takes boards of 1 to {max} rows; this one has {length}.");
         return Err(Problem::SizeOutOfRange { n: Some(length as u64), min: 1, max, detail });
     }
-    let board = Board::new(parsed.b).map_err(|error| Problem::OffBoard {
-        detail: match error {
-            BoardError::Length(_) => format!("{error}."),
-            BoardError::Column { row, n, .. } => {
-                format!("Row {row} names no column of this board; its columns are 1 to {n}, and 0 means no queen.")
-            }
+    let board = Board::new(parsed.b).map_err(|error| match error {
+        BoardError::Length(_) => Problem::OffBoard { detail: format!("{error}."), path: "b".to_owned() },
+        BoardError::Column { row, n, .. } => Problem::OffBoard {
+            detail: format!("Row {row} names no column of this board; its columns are 1 to {n}, and 0 means no queen."),
+            path: format!("b[{}]", row - 1),
         },
     })?;
     Ok(Question { board, blocked: parsed.blocked })

@@ -182,6 +182,7 @@ impl Parameters {
         let board = Board::new(columns).ok().filter(|board| board.size() == n && board.is_full());
         board.map(Some).ok_or_else(|| Problem::OffBoard {
             detail: format!("'{name}' must be {n} columns, each from 1 to {n}: a queen in every row."),
+            path: name.to_owned(),
         })
     }
 

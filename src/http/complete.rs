@@ -130,7 +130,9 @@ fn completions(question: &body::Question, limit: usize, stop: &Stop) -> Result<R
             total: conflicts.total,
         },
         Err(CompleteError::OnBlocked { row, column }) => Problem::QueenOnBlocked { row, column },
-        Err(error @ CompleteError::OffBoard { .. }) => Problem::OffBoard { detail: format!("'blocked': {error}.") },
+        Err(error @ CompleteError::OffBoard { .. }) => {
+            Problem::OffBoard { detail: format!("'blocked': {error}."), path: "blocked".to_owned() }
+        }
         Err(CompleteError::TooLarge(n)) => Problem::SizeOutOfRange {
             n: Some(n.get().into()),
             min: 1,
