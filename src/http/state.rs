@@ -8,6 +8,7 @@ use super::solve::FirstSolutions;
 use crate::compute::Pool;
 use crate::config::Config;
 use crate::counts::Counts;
+use crate::jobs::{self, Jobs};
 use crate::queens::{Stop, Stopped};
 use crate::telemetry::{AccessLog, Metrics};
 use std::ops::Deref;
@@ -30,6 +31,8 @@ pub struct Inner {
     pub pool: Pool,
     /// The counts.
     pub counts: Counts,
+    /// The long counts.
+    pub jobs: Jobs,
     /// The first solutions.
     pub first_solutions: FirstSolutions,
     /// The counts by the lecture's routine.
@@ -46,12 +49,15 @@ pub struct Inner {
 }
 
 impl App {
-    /// A fresh state.
-    #[must_use]
-    pub fn new(config: Config, access_log: AccessLog) -> Self {
+    /// A fresh state, but for the jobs and finished counts in the data directory.
+    pub async fn open(config: Config, access_log: AccessLog) -> Self {
         let pool = Pool::new(config.workers(), config.queue as usize);
+        let counts = Counts::new(pool.clone());
+        let settings =
+            jobs::Settings { data_dir: config.data_dir.clone(), max_job: config.max_job, memory: jobs::memory_limit() };
         Self(Arc::new(Inner {
-            counts: Counts::new(pool.clone()),
+            jobs: Jobs::open(pool.clone(), counts.clone(), settings).await,
+            counts,
             first_solutions: FirstSolutions::default(),
             try_counts: TryCounts::default(),
             body_room: Arc::new(Semaphore::new(BODY_ROOM)),
@@ -64,10 +70,12 @@ impl App {
         }))
     }
 
-    /// From now on every new request is turned away and every search is told to end.
-    pub fn end(&self) {
+    /// From now on every new request is turned away and every search is told to end. What jobs have finished is
+    /// written when this returns.
+    pub async fn end(&self) {
         self.0.ending.store(true, Ordering::SeqCst);
         self.0.pool.close();
+        self.0.jobs.end().await;
     }
 
     /// Runs a search of one caller's own on the pool, within the request's time.
