@@ -69,7 +69,7 @@ async fn from_put_to_done_and_on_to_count() {
     let done = json!({
         "n": 16, "state": "done", "tasks_done": 130, "tasks_total": 130, "progress": 1.0, "eta_seconds": null,
         "durable": false, "reason": null, "count": 14_772_512, "count_text": "14772512",
-        "fundamental": 1_846_955, "fundamental_text": "1846955", "symmetric": {"half_turn": 1240, "quarter_turn": 64}
+        "fundamental": 1_846_955, "fundamental_text": "1846955", "symmetric": {"half_turn": 3000, "quarter_turn": 64}
     });
     assert_eq!(events.last().expect("an event").1, done);
     assert_eq!(service.job(16).await, done);
