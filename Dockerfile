@@ -9,6 +9,8 @@ RUN mkdir src benches && echo 'fn main() {}' >src/main.rs && touch src/lib.rs be
 COPY src src
 # The files may be older than the empty program's build, and cargo goes by time.
 RUN touch src/lib.rs src/main.rs && cargo build --locked --profile image --bin nqueens
+# For a volume: a fresh one takes over the owner of the folder it is mounted on.
+RUN mkdir data
 
 FROM gcr.io/distroless/cc-debian12:nonroot
 LABEL org.opencontainers.image.title="nqueens" \
@@ -16,6 +18,8 @@ LABEL org.opencontainers.image.title="nqueens" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.licenses="MIT OR Apache-2.0"
 COPY --from=build /src/target/image/nqueens /usr/local/bin/nqueens
+# Where jobs can be kept: docker run -v nqueens:/data -e NQUEENS_DATA_DIR=/data …
+COPY --from=build --chown=65532:65532 /src/data /data
 # On all addresses: inside a container, loopback is reached by nobody.
 ENV NQUEENS_LISTEN=0.0.0.0:8080
 EXPOSE 8080

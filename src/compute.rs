@@ -3,7 +3,7 @@
 //! A search is CPU-bound, so it never runs on the threads that serve requests. It needs one of the pool's **permits**
 //! (as many as the process has CPUs) and then runs on a `spawn_blocking` thread. Who finds no permit waits in a
 //! **line** of bounded length; who finds the line full is turned away at once. Nothing else in this crate calls
-//! `spawn_blocking` for a search, so there are never more busy threads than permits.
+//! `spawn_blocking`, so there are never more busy threads than permits.
 //!
 //! A search is told to end through its [`Stop`], for one of three reasons: its deadline passed, its caller is gone
 //! (the future was dropped), or the pool closes. A waiter whose future is dropped leaves the line.
@@ -11,6 +11,10 @@
 //! A long answer comes in **slices**: a [`Pool::slice`] is a short search that waits its turn in a line of its own,
 //! however long, since its caller has the beginning of its answer already. Where both wait, searches and slices take
 //! turns, so that many streams cannot keep a short question waiting, nor many questions a stream.
+//!
+//! Long counts are made of **tasks**: a [`Pool::task`] gets a permit only when neither searches nor slices wait.
+//!
+//! Storage blocks too, but hardly uses a CPU, so it takes no permit: [`io`].
 
 pub mod flights;
 
@@ -21,6 +25,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+use tokio::task::JoinError;
 use tokio::time::timeout_at;
 
 /// A handle on the pool; clones share it.
@@ -42,6 +47,7 @@ struct State {
     /// Who waits, by what for.
     searches: VecDeque<Waiter>,
     slices: VecDeque<Waiter>,
+    tasks: VecDeque<Waiter>,
     /// Whether the next permit goes to a slice where both wait.
     slice_is_next: bool,
     closed: bool,
@@ -58,7 +64,7 @@ impl State {
             (&mut self.searches, &mut self.slices)
         };
         self.slice_is_next = !self.slice_is_next;
-        first.pop_front().or_else(|| second.pop_front())
+        first.pop_front().or_else(|| second.pop_front()).or_else(|| self.tasks.pop_front())
     }
 }
 
@@ -93,6 +99,7 @@ impl std::error::Error for Failure {}
 enum Line {
     Searches,
     Slices,
+    Tasks,
 }
 
 /// The right to run one search; given on when dropped.
@@ -138,12 +145,18 @@ impl Pool {
     /// A pool of `workers` permits and a line of at most `queue` waiters.
     #[must_use]
     pub fn new(workers: usize, queue: usize) -> Self {
-        let (searches, slices) = (VecDeque::new(), VecDeque::new());
-        let state = State { free: workers, searches, slices, slice_is_next: false, closed: false };
+        let (searches, slices, tasks) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        let state = State { free: workers, searches, slices, tasks, slice_is_next: false, closed: false };
         Self { shared: Arc::new(Shared { workers, queue, stop: Stop::new(), state: Mutex::new(state) }) }
     }
 
-    /// How busy the pool is now.
+    /// How many searches run at once at most.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.shared.workers
+    }
+
+    /// How busy the pool is now. Tasks that wait are not counted: they always do, as long as there is a job.
     #[must_use]
     pub fn load(&self) -> Load {
         let state = self.shared.lock();
@@ -177,6 +190,7 @@ impl Pool {
                     &mut state.searches
                 }
                 Line::Slices => &mut state.slices,
+                Line::Tasks => &mut state.tasks,
             };
             let (sender, receiver) = oneshot::channel();
             line.push_back(sender);
@@ -223,6 +237,20 @@ impl Pool {
         self.run(permit, None, move |stop| Ok(slice(&stop.with_deadline(Instant::now() + length)))).await
     }
 
+    /// Runs a part of a long count, when nobody else wants the permit. It should look at
+    /// [`is_wanted`](Self::is_wanted) now and then, and end soon when others wait.
+    ///
+    /// # Errors
+    /// See [`Failure`]; never [`Failure::Overloaded`].
+    pub async fn task<T, F>(&self, task: F) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
+    {
+        let permit = self.permit(None, Line::Tasks).await?;
+        self.run(permit, None, task).await
+    }
+
     /// Runs `search` if a permit is free, that is if nobody waits for one; else `None` at once.
     ///
     /// For further threads of a search that has its own permit already. It should look at [`is_wanted`](Self::is_wanted)
@@ -244,7 +272,7 @@ impl Pool {
         Some(async move { pool.run(permit, None, search).await })
     }
 
-    /// Whether someone waits for a permit.
+    /// Whether someone waits for a permit, tasks aside.
     #[must_use]
     pub fn is_wanted(&self) -> bool {
         let state = self.shared.lock();
@@ -274,10 +302,7 @@ impl Pool {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(Stopped)) if self.shared.stop.is_set() => Err(Failure::ShuttingDown),
             Ok(Err(Stopped)) => Err(Failure::TimeLimit),
-            Err(error) => Err(match error.try_into_panic() {
-                Ok(payload) => Failure::Panicked(panic_message(payload.as_ref())),
-                Err(_) => Failure::ShuttingDown, // the runtime takes no more work
-            }),
+            Err(error) => Err(of_join(error)),
         }
     }
 
@@ -287,9 +312,25 @@ impl Pool {
         let lines = {
             let mut state = self.shared.lock();
             state.closed = true;
-            (std::mem::take(&mut state.searches), std::mem::take(&mut state.slices))
+            let State { searches, slices, tasks, .. } = &mut *state;
+            [searches, slices, tasks].map(std::mem::take)
         };
         drop(lines); // the waiters find their senders gone
+    }
+}
+
+/// Runs what blocks without keeping a CPU busy, which is storage, without a permit.
+///
+/// # Errors
+/// [`Failure::Panicked`], and [`Failure::ShuttingDown`] when the runtime takes no more work.
+pub async fn io<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(of_join)
+}
+
+fn of_join(error: JoinError) -> Failure {
+    match error.try_into_panic() {
+        Ok(payload) => Failure::Panicked(panic_message(payload.as_ref())),
+        Err(_) => Failure::ShuttingDown, // the runtime takes no more work
     }
 }
 
@@ -419,6 +460,33 @@ mod tests {
         }
         assert_eq!(order, ["ended", "search", "slice", "search", "slice", "slice"]);
         assert!(waiting.join_all().await.iter().all(Result::is_ok));
+    }
+
+    #[tokio::test]
+    async fn tasks_run_when_nobody_else_waits() {
+        let (pool, (send, mut events)) = (Pool::new(1, 2), mpsc::channel());
+        let running = tokio::spawn({
+            let (pool, send) = (pool.clone(), send.clone());
+            async move { pool.search(None, endless(send)).await }
+        });
+        assert_eq!(next(&mut events).await, "began");
+        let say = |name| {
+            let send = send.clone();
+            move |_: &Stop| send.send(name).map_err(|_| Stopped)
+        };
+        let mut task = Box::pin(pool.task(say("task")));
+        assert!(tokio::time::timeout(Duration::from_millis(1), &mut task).await.is_err());
+        assert!(!pool.is_wanted());
+        let search = pool.search(None, say("search"));
+        let (task, search, ()) = tokio::join!(task, search, async {
+            tokio::task::yield_now().await;
+            running.abort();
+        });
+        assert_eq!((task, search), (Ok(()), Ok(())));
+        assert_eq!(
+            [next(&mut events).await, next(&mut events).await, next(&mut events).await],
+            ["ended", "search", "task"]
+        );
     }
 
     #[tokio::test]

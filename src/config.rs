@@ -3,10 +3,13 @@
 //! A flag wins over the environment. The hard ranges keep every cap safe: no setting makes a search recurse too
 //! deep, a table overflow or an answer outgrow memory. A bad value ends the program with one line and exit code 2.
 
+use crate::queens::count::Plan;
 use crate::queens::{Size, backtrack, published};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
+use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The largest n for which `/solve` runs the lecture's search by itself (`method=auto`). Up to here the first
@@ -16,6 +19,8 @@ pub const AUTO_TRY_MAX: u32 = 29;
 pub const COUNT_TRY_MAX: u32 = 12;
 /// The default of `--max-count`: the largest n that a quiet machine with two cores counts in about two seconds.
 pub const MAX_COUNT_DEFAULT: u32 = 18;
+/// The default of `--max-job`: the largest n that such a machine counts within a day.
+pub const MAX_JOB_DEFAULT: u32 = 22;
 
 /// The command line.
 #[derive(Parser, Debug)]
@@ -97,6 +102,9 @@ pub struct Config {
     /// The largest n that /count computes
     #[arg(long, env = "NQUEENS_MAX_COUNT", value_name = "N", default_value_t = MAX_COUNT_DEFAULT, value_parser = number(1, published::MAX))]
     pub max_count: u32,
+    /// The largest n of /jobs
+    #[arg(long, env = "NQUEENS_MAX_JOB", value_name = "N", default_value_t = MAX_JOB_DEFAULT, value_parser = number(1, Plan::MAX))]
+    pub max_job: u32,
     /// Connections at once; more wait to be accepted
     #[arg(long, env = "NQUEENS_MAX_CONNECTIONS", value_name = "N", default_value = "1024", value_parser = number(1, 100_000))]
     pub max_connections: u32,
@@ -109,6 +117,12 @@ pub struct Config {
     /// How long open requests may take to end after a signal to stop
     #[arg(long, env = "NQUEENS_DRAIN", value_name = "TIME", default_value = "2s", value_parser = duration("0s", "5m"))]
     pub drain: Duration,
+    /// The folder in which jobs and finished counts are kept [default: none, they end with the process]
+    #[arg(long, env = "NQUEENS_DATA_DIR", value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+    /// What callers must present, as `Authorization: Bearer TOKEN`, to start or cancel jobs [default: none, all may]
+    #[arg(long, env = "NQUEENS_API_TOKEN", hide_env_values = true, value_name = "TOKEN", value_parser = secret)]
+    pub api_token: Option<Secret>,
     /// An origin whose pages may call this service (repeatable, `*` for any) [default: none]
     #[arg(long, env = "NQUEENS_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
     pub cors_origin: Vec<String>,
@@ -118,6 +132,32 @@ pub struct Config {
     /// Whether each request is logged, one line each
     #[arg(long, env = "NQUEENS_ACCESS_LOG", value_name = "on|off", default_value = "on", value_parser = on_off, action = ArgAction::Set)]
     pub access_log: bool,
+}
+
+/// A text that is not to be shown, in logs least of all.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Whether `text` is the secret. How long that takes tells at most whether the length is right.
+    #[must_use]
+    pub fn is(&self, text: &[u8]) -> bool {
+        let differ =
+            self.0.bytes().zip(text).fold(0, |differ, (one, other)| std::hint::black_box(differ | (one ^ other)));
+        self.0.len() == text.len() && differ == 0
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
 }
 
 /// The form of a log line.
@@ -169,6 +209,9 @@ impl Default for Config {
             header_timeout: Duration::from_secs(10),
             keep_alive: Duration::from_secs(75),
             drain: Duration::from_secs(2),
+            max_job: MAX_JOB_DEFAULT,
+            data_dir: None,
+            api_token: None,
             cors_origin: Vec::new(),
             log: None,
             access_log: true,
@@ -206,6 +249,12 @@ fn duration(min: &'static str, max: &'static str) -> impl Fn(&str) -> Result<Dur
         }
         Ok(value)
     }
+}
+
+/// Files with secrets often end in a line feed. Nothing of a bad value is repeated, since it may be most of a good one.
+fn secret(text: &str) -> Result<Secret, &'static str> {
+    let text = text.trim();
+    if text.is_empty() { Err("it is empty") } else { Ok(text.into()) }
 }
 
 fn on_off(text: &str) -> Result<bool, String> {
@@ -264,6 +313,8 @@ mod tests {
             ["--time-limit", "2h"],
             ["--max-try", "28"],
             ["--max-solve", "1000001"],
+            ["--max-job", "28"],
+            ["--api-token", " "],
             ["--listen", "nowhere"],
             ["--cors-origin", "example.org/"],
             ["--log", "xml"],
@@ -273,6 +324,17 @@ mod tests {
             let (text, code) = parse(&words).expect_err("refused");
             assert_eq!((code, text.lines().count()), (2, 1), "{text}");
             assert!(text.contains(words[0]), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_token_is_compared_whole_and_not_shown() {
+        let config = parse(&["--api-token", "s3cret\n"]).expect("valid");
+        assert!(!format!("{config:?}").contains("s3cret"));
+        let token = config.api_token.expect("a token");
+        assert!(token.is(b"s3cret"));
+        for other in [b"".as_slice(), b"s3cre", b"s3cret\n", b"s3cres", b"S3cret"] {
+            assert!(!token.is(other));
         }
     }
 

@@ -6,6 +6,7 @@
 //! - [`queens`]: the puzzle, in plain Rust: boards, the lecture's `Try`, formulas, symmetry, counting, [`queens::Stop`].
 //! - [`compute`]: the one bounded pool on which every search runs, and flights that equal requests share.
 //! - [`counts`]: finished counts, and the one search for each n under way.
+//! - [`jobs`]: long counts that survive a restart, with a ledger of finished tasks.
 //! - [`http`]: routes, formats, caching, errors; a file a resource.
 //! - [`server`]: the listener, its deadlines and its orderly end.
 //! - [`cli`]: the subcommands that do not serve.
@@ -16,6 +17,7 @@ pub mod compute;
 pub mod config;
 pub mod counts;
 pub mod http;
+pub mod jobs;
 pub mod queens;
 pub mod server;
 pub mod telemetry;

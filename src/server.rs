@@ -32,7 +32,7 @@ use tower::ServiceExt as _;
 /// search is stopped at once; requests under way have the drain time to end; what is left then is cut off.
 pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, shutdown: CancellationToken) {
     let connections = Arc::new(Semaphore::new(config.max_connections as usize));
-    let app = App::new(config, access_log);
+    let app = App::open(config, access_log).await;
     let _upkeep = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(upkeep(app.clone())));
     let server = Server {
         connections,
@@ -48,7 +48,7 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
         () = shutdown.cancelled() => {}
     }
     tracing::info!("shutting down");
-    server.app.end();
+    server.app.end().await;
     server.ending.cancel();
     server.tasks.close();
     // Whoever still connects is answered that the service is ending.

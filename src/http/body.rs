@@ -93,7 +93,7 @@ pub fn parse(text: &Text, fields: &'static [&'static str], max: u32, what: &str)
     let length = parsed.b.len();
     if length == 0 || length > max as usize {
         let detail = format!("{what} takes boards of 1 to {max} rows; this one has {length}.");
-        return Err(Problem::SizeOutOfRange { n: Some(length as u64), min: 1, max, detail });
+        return Err(Problem::SizeOutOfRange { n: Some(length as u64), min: 1, max, detail, job: None });
     }
     let board = Board::new(parsed.b).map_err(|error| match error {
         BoardError::Length(_) => Problem::OffBoard { detail: format!("{error}."), path: "b".to_owned() },

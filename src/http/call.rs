@@ -234,6 +234,7 @@ impl RequestedSize {
             min: 1,
             max,
             detail: format!("{what} takes n from 1 to {max}."),
+            job: None,
         })
     }
 }

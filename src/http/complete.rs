@@ -138,6 +138,7 @@ fn completions(question: &body::Question, limit: usize, stop: &Stop) -> Result<R
             min: 1,
             max: complete::MAX_SIZE,
             detail: format!("/complete takes n from 1 to {}.", complete::MAX_SIZE),
+            job: None,
         },
     }))
 }
@@ -149,7 +150,7 @@ fn written(given: &Board, found: Completions, format: Format) -> Result<String, 
         (Format::Text, None) => Ok(format!("{none}\n")),
         (Format::Svg, Some(board)) => Ok(draw::svg(board)),
         (Format::Svg, None) => Ok(draw::svg_note(none)),
-        (Format::Json | Format::Ndjson, first) => super::json(&Answer {
+        (Format::Json | Format::Ndjson | Format::Events, first) => super::json(&Answer {
             n: given.size().get(),
             status: if first.is_some() { Status::Solved } else { Status::NoSolution },
             exhausted: found.exhausted,

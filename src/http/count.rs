@@ -124,7 +124,7 @@ pub async fn count(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
     let method = parameters.choice("method", &Method::ALL, Method::name)?.unwrap_or(Method::Search);
     let format = call.format(&parameters, &[Format::Json])?;
     let n = match method {
-        Method::Search => n.within(app.config.max_count, "/count")?,
+        Method::Search => by_search_within(&app, &n)?,
         Method::Try => n.within(COUNT_TRY_MAX, "/count with method=try")?,
         Method::Published => n.within(published::MAX, "/count with method=published")?,
     };
@@ -140,9 +140,36 @@ pub async fn count(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
     Ok(fact.with(super::json(&answer)?))
 }
 
+/// The size, if it is in the range that is searched or its count is known. Else the job that would count it.
+fn by_search_within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
+    let within = |max| n.within(max, "/count");
+    let large = match within(app.config.max_count) {
+        Err(Problem::SizeOutOfRange { .. }) => within(published::MAX).ok(),
+        other => return other,
+    };
+    if let Some(n) = large.filter(|&n| app.counts.known(n).is_some()) {
+        return Ok(n);
+    }
+    let job = large.filter(|n| n.get() <= app.config.max_job && app.jobs.unavailable().is_none());
+    within(app.config.max_count).map_err(|problem| match (problem, job) {
+        (Problem::SizeOutOfRange { n: given, min, max, detail, .. }, Some(n)) => {
+            let detail = format!("{detail} A job can count {n}: PUT /jobs/{n}.");
+            Problem::SizeOutOfRange { n: given, min, max, detail, job: Some(format!("/jobs/{n}")) }
+        }
+        (problem, _) => problem,
+    })
+}
+
 async fn by_search(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {
     let limit = app.config.time_limit;
-    let found = app.counts.get(n, call.deadline(limit)).await;
+    let deadline = call.deadline(limit);
+    // A running job that will end in time does not need to be overtaken.
+    if let Some(job) = app.jobs.under_way(n)
+        && job.eta_seconds.is_none_or(|seconds| seconds <= limit.as_secs())
+    {
+        super::jobs::wait_for_end(app, n, deadline).await;
+    }
+    let found = app.counts.get(n, deadline).await;
     let count = found.map_err(|failure| Problem::of_failure(failure, limit))?;
     Ok(searched(n, *count))
 }
@@ -180,6 +207,12 @@ fn by_publication(n: Size) -> Result<CountAnswer, Problem> {
     Ok(CountAnswer { source: Some(source), ..CountAnswer::new(n, Method::Published, all).with_classes(count) })
 }
 
+impl From<Count> for Symmetric {
+    fn from(count: Count) -> Self {
+        Self { half_turn: count.half_turn, quarter_turn: count.quarter_turn }
+    }
+}
+
 impl CountAnswer {
     fn new(n: Size, method: Method, count: u64) -> Self {
         Self {
@@ -196,11 +229,10 @@ impl CountAnswer {
     }
 
     fn with_classes(self, count: Count) -> Self {
-        let Count { fundamental, half_turn, quarter_turn, .. } = count;
         Self {
-            fundamental: Some(fundamental),
-            fundamental_text: Some(fundamental.to_string()),
-            symmetric: Some(Symmetric { half_turn, quarter_turn }),
+            fundamental: Some(count.fundamental),
+            fundamental_text: Some(count.fundamental.to_string()),
+            symmetric: Some(count.into()),
             ..self
         }
     }

@@ -24,6 +24,8 @@ impl Document {
     #[must_use]
     pub fn new(mut api: OpenApi, config: &Config) -> Self {
         set_largest_n(&mut api, "/solve/{n}", config.max_solve);
+        set_largest_n(&mut api, "/jobs/{n}", config.max_job);
+        set_largest_n(&mut api, "/jobs/{n}/events", config.max_job);
         let routes: Vec<_> = api
             .paths
             .paths
@@ -133,6 +135,24 @@ impl IntoResponses for BodyProblems {
     }
 }
 
+/// The errors of a job's routes.
+pub struct JobProblems;
+
+impl IntoResponses for JobProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        problems(&[400, 404, 405, 406, 422, 500, 503])
+    }
+}
+
+/// The errors of the routes that change a job.
+pub struct JobChangeProblems;
+
+impl IntoResponses for JobChangeProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        problems(&[400, 401, 404, 405, 406, 409, 422, 500, 503])
+    }
+}
+
 /// The errors of a route without parameters.
 pub struct PlainProblems;
 
@@ -145,14 +165,19 @@ impl IntoResponses for PlainProblems {
 fn problems(statuses: &[u16]) -> BTreeMap<String, RefOr<Response>> {
     let description = |status| match status {
         400 => "Not understood: spelling, an unknown or repeated parameter, a body where none belongs",
-        404 => "There is nothing at this path",
+        401 => "The token is missing or wrong",
+        404 => "There is nothing at this path, or nobody has asked for this job",
         405 => "The path does not take this method; see Allow",
         406 => "None of the acceptable formats can be had",
+        409 => "The job is done or has failed",
         408 => "The body did not come in time",
         413 => "The body is too large",
         415 => "The body is not JSON",
         422 => "Understood, but outside a fixed limit or impossible as asked",
-        503 => "No room in the line, the time limit was reached, or the service is ending; see Retry-After",
+        503 => {
+            "No room in the line, the time limit was reached, the data directory cannot be used, or the service is \
+             ending; see Retry-After"
+        }
         _ => "A bug in the service",
     };
     let response = |status| {

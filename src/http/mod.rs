@@ -13,6 +13,8 @@ mod count;
 mod document;
 mod edge;
 mod estimate;
+mod events;
+mod jobs;
 mod negotiate;
 mod problem;
 mod service;
@@ -56,6 +58,7 @@ use utoipa_axum::routes;
     tags(
         (name = "boards", description = "Solutions of the n-queens puzzle"),
         (name = "counts", description = "How many solutions there are"),
+        (name = "jobs", description = "Counts that take longer than a request may"),
         (name = "service", description = "The service itself")
     )
 )]
@@ -72,6 +75,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(trace::trace))
         .routes(routes!(count::count))
         .routes(routes!(estimate::estimate))
+        .routes(routes!(jobs::list))
+        .routes(routes!(jobs::get, jobs::put, jobs::cancel))
+        .routes(routes!(jobs::events))
         .routes(routes!(service::healthz))
         .routes(routes!(service::readyz))
         .routes(routes!(service::metrics))
@@ -107,7 +113,9 @@ pub fn router(app: App) -> Router {
 
 /// Bodies worth compressing: from about 1 KB up. Streams are left alone, since an encoder would hold lines back.
 fn compressible() -> impl Predicate {
-    SizeAbove::new(1024).and(NotForContentType::const_new(negotiate::Format::Ndjson.content_type()))
+    SizeAbove::new(1024)
+        .and(NotForContentType::const_new(negotiate::Format::Ndjson.content_type()))
+        .and(NotForContentType::SSE)
 }
 
 /// Cross-origin rules: none unless origins are configured; then the same on every answer, errors too.

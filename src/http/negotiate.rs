@@ -17,6 +17,8 @@ pub enum Format {
     Svg,
     /// `application/x-ndjson`: a stream, one JSON value a line.
     Ndjson,
+    /// `text/event-stream`.
+    Events,
 }
 
 impl Format {
@@ -28,6 +30,7 @@ impl Format {
             Self::Text => "text",
             Self::Svg => "svg",
             Self::Ndjson => "ndjson",
+            Self::Events => "events",
         }
     }
 
@@ -39,6 +42,7 @@ impl Format {
             Self::Text => "text/plain",
             Self::Svg => "image/svg+xml",
             Self::Ndjson => "application/x-ndjson",
+            Self::Events => "text/event-stream",
         }
     }
 
@@ -47,7 +51,7 @@ impl Format {
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::Text => "text/plain; charset=utf-8",
-            Self::Json | Self::Svg | Self::Ndjson => self.media_type(),
+            Self::Json | Self::Svg | Self::Ndjson | Self::Events => self.media_type(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Every error of the service, as `application/problem+json` (RFC 9457).
 
 use crate::compute::Failure;
-use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
@@ -40,6 +40,20 @@ pub enum Problem {
     },
     /// There is no such route or file.
     NotFound,
+    /// Nobody has asked for this job.
+    NoSuchJob {
+        /// The size it would count.
+        n: u32,
+    },
+    /// A job that is done or has failed cannot be cancelled.
+    JobIsFinal {
+        /// The size it counts.
+        n: u32,
+        /// Its state.
+        state: &'static str,
+    },
+    /// The route needs the configured token.
+    Unauthorized,
     /// The route exists, but not with this method.
     MethodNotAllowed,
     /// None of the formats that the request accepts can be had.
@@ -101,6 +115,13 @@ pub enum Problem {
         max: u32,
         /// What the limit is for.
         detail: String,
+        /// The path of the job that would do it, if one would be accepted.
+        job: Option<String>,
+    },
+    /// The data directory cannot be used.
+    StorageUnavailable {
+        /// Why, in plain words.
+        reason: String,
     },
     /// A bug. What went wrong is for the log, not for the caller.
     Internal {
@@ -146,6 +167,9 @@ impl Problem {
             Self::UnexpectedBody => ("unexpected-body", "Unexpected body", StatusCode::BAD_REQUEST),
             Self::InvalidBody { .. } => ("invalid-body", "Invalid body", StatusCode::BAD_REQUEST),
             Self::NotFound => ("not-found", "Not found", StatusCode::NOT_FOUND),
+            Self::NoSuchJob { .. } => ("no-such-job", "No such job", StatusCode::NOT_FOUND),
+            Self::JobIsFinal { .. } => ("job-is-final", "The job is final", StatusCode::CONFLICT),
+            Self::Unauthorized => ("unauthorized", "Unauthorized", StatusCode::UNAUTHORIZED),
             Self::MethodNotAllowed => ("method-not-allowed", "Method not allowed", StatusCode::METHOD_NOT_ALLOWED),
             Self::NotAcceptable { .. } => ("not-acceptable", "Not acceptable", StatusCode::NOT_ACCEPTABLE),
             Self::BodyTimeout { .. } => ("body-timeout", "Body too slow", StatusCode::REQUEST_TIMEOUT),
@@ -162,6 +186,9 @@ impl Problem {
                 ("queen-on-blocked", "Queen on a blocked square", StatusCode::UNPROCESSABLE_ENTITY)
             }
             Self::SizeOutOfRange { .. } => ("size-out-of-range", "Size out of range", StatusCode::UNPROCESSABLE_ENTITY),
+            Self::StorageUnavailable { .. } => {
+                ("storage-unavailable", "Storage unavailable", StatusCode::SERVICE_UNAVAILABLE)
+            }
             Self::Internal { .. } => ("internal", "Internal error", StatusCode::INTERNAL_SERVER_ERROR),
             Self::Overloaded => ("overloaded", "Overloaded", StatusCode::SERVICE_UNAVAILABLE),
             Self::TimeLimit { .. } => ("time-limit", "Time limit reached", StatusCode::SERVICE_UNAVAILABLE),
@@ -181,6 +208,12 @@ impl Problem {
             Self::RepeatedParameter { parameter } => format!("'{parameter}' is given more than once."),
             Self::UnexpectedBody => "This request takes no body.".to_owned(),
             Self::NotFound => "There is nothing at this path; GET / lists the routes.".to_owned(),
+            Self::NoSuchJob { n } => format!("Nobody has asked for the count of size {n}; PUT does."),
+            Self::JobIsFinal { state, .. } => format!("The job is {state}; only one that is not can be cancelled."),
+            Self::Unauthorized => {
+                "Starting and cancelling jobs takes the service's token, as 'Authorization: Bearer TOKEN'.".to_owned()
+            }
+            Self::StorageUnavailable { reason } => format!("The data directory cannot be used: {reason}."),
             Self::MethodNotAllowed => {
                 "This path does not take this method; the Allow header lists those it takes.".to_owned()
             }
@@ -216,15 +249,22 @@ impl Problem {
             }
             Self::UnknownParameter { parameter, known } => json!({ "parameter": parameter, "known": known }),
             Self::NotAcceptable { available, .. } => json!({ "available": available }),
+            Self::SizeOutOfRange { n: Some(n), min, max, job: Some(job), .. } => {
+                json!({ "n": n, "min": min, "max": max, "job": job })
+            }
             Self::SizeOutOfRange { n: Some(n), min, max, .. } => json!({ "n": n, "min": min, "max": max }),
             Self::SizeOutOfRange { n: None, min, max, .. } => json!({ "min": min, "max": max }),
             Self::InvalidBody { path, .. } | Self::OffBoard { path, .. } => json!({ "path": path }),
+            Self::NoSuchJob { n } => json!({ "n": n }),
+            Self::JobIsFinal { n, state } => json!({ "n": n, "state": state }),
             Self::BodyTooLarge { max_bytes } => json!({ "max_bytes": max_bytes }),
             Self::ValueOutOfRange { parameter, min, max } => json!({ "parameter": parameter, "min": min, "max": max }),
             Self::AttackingQueens { conflicts, total } => json!({ "conflicts": conflicts, "conflicts_total": total }),
             Self::QueenOnBlocked { row, column } => json!({ "row": row, "column": column }),
             Self::UnexpectedBody
             | Self::NotFound
+            | Self::Unauthorized
+            | Self::StorageUnavailable { .. }
             | Self::MethodNotAllowed
             | Self::BodyTimeout { .. }
             | Self::UnsupportedMediaType
@@ -244,11 +284,15 @@ impl Problem {
         match self {
             Self::Overloaded | Self::ShuttingDown => Some(1),
             Self::TimeLimit { limit } => Some(limit.as_secs().max(1)),
+            Self::StorageUnavailable { .. } => Some(60),
             Self::InvalidParameter { .. }
             | Self::UnknownParameter { .. }
             | Self::RepeatedParameter { .. }
             | Self::UnexpectedBody
             | Self::NotFound
+            | Self::NoSuchJob { .. }
+            | Self::JobIsFinal { .. }
+            | Self::Unauthorized
             | Self::MethodNotAllowed
             | Self::NotAcceptable { .. }
             | Self::InvalidBody { .. }
@@ -282,6 +326,9 @@ impl IntoResponse for Problem {
         match self {
             Self::Internal { message } => {
                 response.extensions_mut().insert(InternalMessage(message));
+            }
+            Self::Unauthorized => {
+                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             // The rest of the request is not read, so the connection cannot be used again.
             Self::UnexpectedBody

@@ -173,7 +173,7 @@ pub async fn solve(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
         (Format::Svg, Some(board)) => draw::svg(board),
         (Format::Text, None) => format!("There is no solution for n = {n}.\n"),
         (Format::Svg, None) => draw::svg_note(&format!("There is no solution for n = {n}.")),
-        (Format::Json | Format::Ndjson, _) => {
+        (Format::Json | Format::Ndjson | Format::Events, _) => {
             let status = if board.is_some() { SolveStatus::Solved } else { SolveStatus::NoSolution };
             let b = board.as_ref().map(Board::columns);
             super::json(&SolveAnswer { n: n.get(), status, method, b, steps })?

@@ -7,6 +7,7 @@ use crate::compute::Pool;
 use crate::compute::flights::Flights;
 use crate::config::Config;
 use crate::counts::Counts;
+use crate::jobs::{self, Jobs};
 use crate::queens::backtrack::Steps;
 use crate::queens::{Board, Stop, Stopped};
 use crate::telemetry::{AccessLog, Metrics};
@@ -34,6 +35,8 @@ pub struct Inner {
     pub first_solutions: Flights<Solved>,
     /// The counts by the lecture's routine, by size.
     pub try_counts: Flights<Counted>,
+    /// The long counts.
+    pub jobs: Jobs,
     /// Bytes that request bodies may still take, all together.
     pub body_room: Arc<Semaphore>,
     /// The OpenAPI document.
@@ -64,12 +67,15 @@ pub struct Counted {
 }
 
 impl App {
-    /// A fresh state.
-    #[must_use]
-    pub fn new(config: Config, access_log: AccessLog) -> Self {
+    /// A fresh state, but for the jobs and finished counts in the data directory.
+    pub async fn open(config: Config, access_log: AccessLog) -> Self {
         let pool = Pool::new(config.workers(), config.queue as usize);
+        let counts = Counts::new(pool.clone());
+        let settings =
+            jobs::Settings { data_dir: config.data_dir.clone(), max_job: config.max_job, memory: jobs::memory_limit() };
         Self(Arc::new(Inner {
-            counts: Counts::new(pool.clone()),
+            jobs: Jobs::open(pool.clone(), counts.clone(), settings).await,
+            counts,
             first_solutions: Flights::default(),
             try_counts: Flights::default(),
             body_room: Arc::new(Semaphore::new(BODY_ROOM)),
@@ -82,10 +88,12 @@ impl App {
         }))
     }
 
-    /// From now on every new request is turned away and every search is told to end.
-    pub fn end(&self) {
+    /// From now on every new request is turned away and every search is told to end. What jobs have finished is
+    /// written when this returns.
+    pub async fn end(&self) {
         self.0.ending.store(true, Ordering::SeqCst);
         self.0.pool.close();
+        self.0.jobs.end().await;
     }
 
     /// Runs a search of one caller's own on the pool, within the request's time.

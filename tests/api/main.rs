@@ -10,6 +10,7 @@ mod document;
 mod errors;
 mod estimate;
 mod headers;
+mod jobs;
 mod load;
 mod shutdown;
 mod solutions;

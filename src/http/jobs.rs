@@ -1,0 +1,270 @@
+//! `/jobs/{n}`: counts that take longer than a request may.
+
+use super::call::{Call, RequestedSize};
+use super::count::Symmetric;
+use super::document::{JobChangeProblems, JobProblems, PlainProblems};
+use super::events;
+use super::negotiate::Format;
+use super::problem::Problem;
+use super::state::App;
+use crate::jobs::{NotCancelled, Refusal, Snapshot};
+use crate::queens::Size;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+use tokio::time::timeout_at;
+use utoipa::ToSchema;
+
+/// The longest `?wait=`, in seconds.
+const WAIT_MAX: u64 = 60;
+
+/// Where a job stands.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum JobState {
+    /// Asked for; no task has begun.
+    Queued,
+    /// Under way.
+    Running,
+    /// Counted.
+    Done,
+    /// Given up; `reason` says why.
+    Failed,
+    /// Stopped by request.
+    Cancelled,
+}
+
+/// A long count.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Job)]
+pub struct JobAnswer {
+    /// The size that is counted.
+    #[schema(minimum = 1, maximum = 27)]
+    n: u32,
+    state: JobState,
+    /// Finished tasks.
+    #[schema(minimum = 0)]
+    tasks_done: u64,
+    /// All tasks.
+    #[schema(minimum = 1)]
+    tasks_total: u64,
+    /// Finished tasks of all tasks; exactly 1 only when done.
+    #[schema(minimum = 0, maximum = 1)]
+    progress: f64,
+    /// About how long it will take yet, as soon as there is something to reckon it from.
+    #[schema(minimum = 0)]
+    eta_seconds: Option<u64>,
+    /// Whether it survives the end of the service's process.
+    durable: bool,
+    /// Why it failed, or what else there is to say of its state.
+    reason: Option<String>,
+    /// The number of solutions, when done.
+    #[schema(minimum = 0)]
+    count: Option<u64>,
+    /// The same in decimal digits.
+    #[schema(pattern = "^[0-9]+$")]
+    count_text: Option<String>,
+    /// The number of solutions up to rotation and reflection, when done.
+    #[schema(minimum = 0)]
+    fundamental: Option<u64>,
+    /// The same in decimal digits.
+    #[schema(pattern = "^[0-9]+$")]
+    fundamental_text: Option<String>,
+    /// The numbers of solutions that are equal to themselves turned, when done.
+    symmetric: Option<Symmetric>,
+}
+
+/// All jobs.
+#[derive(Serialize, ToSchema)]
+struct JobList {
+    /// By size; at most one for each.
+    jobs: Vec<JobAnswer>,
+}
+
+impl From<&Snapshot> for JobAnswer {
+    fn from(job: &Snapshot) -> Self {
+        use crate::jobs::State;
+        Self {
+            n: job.n.get(),
+            state: match job.state {
+                State::Queued => JobState::Queued,
+                State::Running => JobState::Running,
+                State::Done => JobState::Done,
+                State::Failed => JobState::Failed,
+                State::Cancelled => JobState::Cancelled,
+            },
+            tasks_done: job.tasks_done,
+            tasks_total: job.tasks_total,
+            progress: job.progress(),
+            eta_seconds: job.eta_seconds,
+            durable: job.durable,
+            reason: job.reason.clone(),
+            count: job.count.map(|count| count.all),
+            count_text: job.count.map(|count| count.all.to_string()),
+            fundamental: job.count.map(|count| count.fundamental),
+            fundamental_text: job.count.map(|count| count.fundamental.to_string()),
+            symmetric: job.count.map(Symmetric::from),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Storage(reason) => Self::StorageUnavailable { reason },
+            Refusal::Ending => Self::ShuttingDown,
+        }
+    }
+}
+
+/// Every job
+///
+/// A count that a request finished is a done job.
+#[utoipa::path(get, path = "/jobs", tag = "jobs", responses(
+    (status = 200, description = "The jobs by size", body = JobList, content_type = "application/json"),
+    PlainProblems,
+))]
+pub async fn list(State(app): State<App>, call: Call) -> Result<Response, Problem> {
+    call.format(&call.parameters(&[])?, &[Format::Json])?;
+    let jobs = app.jobs.list()?.iter().map(JobAnswer::from).collect();
+    let headers = [(CONTENT_TYPE, Format::Json.content_type()), (CACHE_CONTROL, "no-store")];
+    Ok((headers, super::json(&JobList { jobs })?).into_response())
+}
+
+/// A job
+///
+/// A count that a request finished is a done job.
+#[utoipa::path(
+    get, path = "/jobs/{n}", tag = "jobs",
+    params(
+        ("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27),
+        ("wait" = inline(Option<u64>), Query, description = "Wait up to so many seconds for a final state", minimum = 1, maximum = 60),
+    ),
+    responses(
+        (status = 200, description = "The job", body = JobAnswer, content_type = "application/json", example = json!({
+            "n": 20, "state": "running", "tasks_done": 812, "tasks_total": 4033, "progress": 0.201_338, "eta_seconds": 340,
+            "durable": true, "reason": null, "count": null, "count_text": null, "fundamental": null,
+            "fundamental_text": null, "symmetric": null
+        })),
+        JobProblems,
+    )
+)]
+pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
+    let parameters = call.parameters(&["wait"])?;
+    let wait = parameters.number("wait", 1..=WAIT_MAX, 0)?;
+    call.format(&parameters, &[Format::Json])?;
+    let n = within(&app, &n)?;
+    let job = known(&app, n)?;
+    if wait > 0 && !call.is_head() && !job.state.is_final() {
+        wait_for_end(&app, n, call.deadline(Duration::from_secs(wait))).await;
+    }
+    answer(StatusCode::OK, &known(&app, n)?)
+}
+
+/// Ask for a long count
+///
+/// There is one job for each n, so asking again changes nothing; a cancelled or failed job goes on from what is finished.
+#[utoipa::path(
+    put, path = "/jobs/{n}", tag = "jobs",
+    params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27)),
+    responses(
+        (status = 200, description = "The job is done", body = JobAnswer, content_type = "application/json"),
+        (status = 202, description = "The job is accepted; Location has its path", body = JobAnswer,
+            content_type = "application/json", headers(("Location" = String, description = "The job's path"))),
+        JobChangeProblems,
+    )
+)]
+pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
+    let n = may_change(&app, &n, &call)?;
+    let job = app.jobs.put(n).await?;
+    if job.state == crate::jobs::State::Done {
+        return answer(StatusCode::OK, &job);
+    }
+    let location = [(LOCATION, format!("/jobs/{n}"))];
+    Ok((location, answer(StatusCode::ACCEPTED, &job)?).into_response())
+}
+
+/// Cancel a job
+///
+/// What is finished is kept for a later PUT.
+#[utoipa::path(
+    delete, path = "/jobs/{n}", tag = "jobs",
+    params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27)),
+    responses(
+        (status = 200, description = "The job is cancelled", body = JobAnswer, content_type = "application/json"),
+        JobChangeProblems,
+    )
+)]
+pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
+    let n = may_change(&app, &n, &call)?;
+    match app.jobs.cancel(n).await {
+        Ok(job) => answer(StatusCode::OK, &job),
+        Err(NotCancelled::Unknown) => Err(Problem::NoSuchJob { n: n.get() }),
+        Err(NotCancelled::Final(state)) => Err(Problem::JobIsFinal { n: n.get(), state: state.name() }),
+        Err(NotCancelled::Refused(refusal)) => Err(refusal.into()),
+    }
+}
+
+/// A job as it changes
+///
+/// Server-sent events, each with the job as JSON, at most four a second; the last one has the final state.
+#[utoipa::path(
+    get, path = "/jobs/{n}/events", tag = "jobs",
+    params(
+        ("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27),
+        ("Last-Event-ID" = inline(Option<String>), Header, description = "The last event seen, sent by a client that reconnects"),
+    ),
+    responses(
+        (status = 200, description = "The events", body = String, content_type = "text/event-stream"),
+        (status = 204, description = "The last event seen was the final state; there is no more"),
+        JobProblems,
+    )
+)]
+pub async fn events(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
+    call.format(&call.parameters(&[])?, &[Format::Events])?;
+    let n = within(&app, &n)?;
+    let job = known(&app, n)?;
+    if job.state.is_final() && call.header(&events::LAST_EVENT_ID) == Some(job.state.name()) {
+        return Ok((StatusCode::NO_CONTENT, [(CACHE_CONTROL, "no-store")]).into_response());
+    }
+    Ok(events::answer(&app, n, call.is_head()))
+}
+
+/// The size of a job that the caller may start and cancel.
+fn may_change(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem> {
+    if let Some(token) = &app.config.api_token {
+        let given = call.header(&AUTHORIZATION).and_then(|value| value.split_once(' '));
+        let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        if !given.is_some_and(|(_, given)| token.is(given.trim().as_bytes())) {
+            return Err(Problem::Unauthorized);
+        }
+    }
+    call.format(&call.parameters(&[])?, &[Format::Json])?;
+    within(app, n)
+}
+
+fn within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
+    n.within(app.config.max_job, "/jobs")
+}
+
+/// The job of size `n`.
+pub(super) fn known(app: &App, n: Size) -> Result<Snapshot, Problem> {
+    app.jobs.get(n)?.ok_or(Problem::NoSuchJob { n: n.get() })
+}
+
+/// Waits until the job of size `n` is final, until the deadline, or until the service ends.
+pub(super) async fn wait_for_end(app: &App, n: Size, deadline: Instant) {
+    let Some(mut job) = app.jobs.watch(n) else { return };
+    tokio::select! {
+        _ = timeout_at(deadline.into(), job.wait_for(|job| job.state.is_final())) => {}
+        () = app.jobs.ending().cancelled() => {}
+    }
+}
+
+fn answer(status: StatusCode, job: &Snapshot) -> Result<Response, Problem> {
+    let headers = [(CONTENT_TYPE, Format::Json.content_type()), (CACHE_CONTROL, "no-store")];
+    Ok((status, headers, super::json(&JobAnswer::from(job))?).into_response())
+}

@@ -1,0 +1,405 @@
+//! The file that jobs and finished counts are kept in.
+//!
+//! Opening it never trusts it: the database checks its pages, every record is checked by itself, and the finished
+//! tasks of a count must be a set of disjoint ranges of its plan. What fails is left out, and the file as it was is
+//! **set aside** under another name, with what was sound written into a new one. A file that cannot be had at all
+//! (another process holds it, the folder is not writable, the disk is full) is not damaged, and stays where it is.
+
+use super::State;
+use super::ledger::{Ledger, Part};
+use super::record::{self, JobRecord, Unread};
+use crate::compute::panic_message;
+use crate::counts::Count;
+use crate::queens::Size;
+use crate::queens::count::Plan;
+use redb::{
+    Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, StorageError, TableDefinition, TableError,
+};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The file's name in the data directory.
+pub const FILE: &str = "nqueens.redb";
+
+/// Says what the file is.
+const FORMAT: TableDefinition<'_, &str, u32> = TableDefinition::new("nqueens-ledger");
+const FORMAT_VERSION: u32 = 1;
+const JOBS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("jobs");
+const RANGES: TableDefinition<'_, (u32, u64), &[u8]> = TableDefinition::new("ranges");
+const COUNTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("counts");
+
+/// The database needs no more: the ledger is small.
+const CACHE: usize = 4 << 20;
+
+/// Something to write.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// A job but for its tasks.
+    Job(u32, JobRecord),
+    /// A range of finished tasks from its first one on, or that it is gone.
+    Range(u32, u64, Option<Part>),
+    /// A finished count.
+    Count(u32, Count),
+}
+
+/// What a file says.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// The jobs.
+    pub jobs: BTreeMap<u32, (JobRecord, Ledger)>,
+    /// The finished counts.
+    pub counts: BTreeMap<u32, Count>,
+}
+
+/// Where changes go: a file, or nowhere.
+pub struct Store {
+    path: Option<PathBuf>,
+    /// Nothing after a failed write, until the file is opened anew.
+    database: Mutex<Option<Database>>,
+}
+
+/// Why a file is not used as it is.
+#[derive(Debug, PartialEq, Eq)]
+enum Trouble {
+    /// It cannot be had.
+    Unavailable(String),
+    /// It is not, or not wholly, what was once written: a word for its new name, and the reason.
+    Unsound(&'static str, String),
+}
+
+impl Store {
+    /// A store that keeps nothing.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self { path: None, database: Mutex::new(None) }
+    }
+
+    /// The store in folder `directory`, which is made if need be, and what it has. Blocks.
+    ///
+    /// # Errors
+    /// Why it cannot be had, in plain words.
+    pub fn open(directory: &Path) -> Result<(Self, Contents), String> {
+        let path = directory.join(FILE);
+        fs::create_dir_all(directory).map_err(|error| format!("the folder cannot be made: {error}"))?;
+        let (database, contents) = match caught(|| read(&path)) {
+            Ok((database, contents, None)) => (database, contents),
+            Ok((database, contents, Some((kind, reason)))) => {
+                drop(database);
+                (set_aside(&path, kind, &reason, &contents)?, contents)
+            }
+            Err(Trouble::Unsound(kind, reason)) => {
+                let contents = Contents::default();
+                (set_aside(&path, kind, &reason, &contents)?, contents)
+            }
+            Err(Trouble::Unavailable(reason)) => return Err(reason),
+        };
+        Ok((Self { path: Some(path), database: Mutex::new(Some(database)) }, contents))
+    }
+
+    /// Whether what is written stays when the process ends.
+    #[must_use]
+    pub fn is_durable(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Writes all changes or none. Blocks.
+    ///
+    /// # Errors
+    /// Why they cannot be written, in plain words. The next call opens the file anew.
+    pub fn write(&self, changes: &[Change]) -> Result<(), String> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let mut slot = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = caught(|| {
+            let database = match slot.take() {
+                Some(database) => database,
+                None => open(path)?,
+            };
+            write(&database, changes)?;
+            Ok(database)
+        });
+        match written {
+            Ok(database) => {
+                *slot = Some(database);
+                Ok(())
+            }
+            Err(Trouble::Unavailable(reason) | Trouble::Unsound(_, reason)) => Err(reason),
+        }
+    }
+}
+
+/// Runs `work`; that it panics, as the database may on a damaged file, means damage.
+fn caught<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        Err(Trouble::Unsound("damaged", format!("the database gave up on it: {}", panic_message(panic.as_ref()))))
+    })
+}
+
+fn damaged(reason: &impl ToString) -> Trouble {
+    Trouble::Unsound("damaged", reason.to_string())
+}
+
+impl From<DatabaseError> for Trouble {
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
+                Self::Unavailable("another process holds it open".to_owned())
+            }
+            DatabaseError::Storage(error) => error.into(),
+            DatabaseError::RepairAborted | DatabaseError::UpgradeRequired(_) => damaged(&error),
+            error => Self::Unavailable(error.to_string()),
+        }
+    }
+}
+
+impl From<StorageError> for Trouble {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Corrupted(reason) => damaged(&reason),
+            // What the file says leads beyond its end, or nowhere.
+            StorageError::Io(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof
+                ) =>
+            {
+                damaged(&error)
+            }
+            StorageError::Io(error) => Self::Unavailable(error.to_string()),
+            StorageError::ValueTooLarge(_) => damaged(&error),
+            error => Self::Unavailable(error.to_string()),
+        }
+    }
+}
+
+impl From<TableError> for Trouble {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Storage(error) => error.into(),
+            error => Self::Unsound("foreign", error.to_string()),
+        }
+    }
+}
+
+impl From<redb::TransactionError> for Trouble {
+    fn from(error: redb::TransactionError) -> Self {
+        match error {
+            redb::TransactionError::Storage(error) => error.into(),
+            error => Self::Unavailable(error.to_string()),
+        }
+    }
+}
+
+impl From<redb::CommitError> for Trouble {
+    fn from(error: redb::CommitError) -> Self {
+        match error {
+            redb::CommitError::Storage(error) => error.into(),
+            error => Self::Unavailable(error.to_string()),
+        }
+    }
+}
+
+/// Opens the database, every page of it checked.
+fn open(path: &Path) -> Result<Database, Trouble> {
+    Ok(Database::builder().set_cache_size(CACHE).set_check_integrity_on_open(true).create(path)?)
+}
+
+/// What is not as it should be in a file that can be read: a word for its new name, and the reason.
+type Finding = Option<(&'static str, String)>;
+
+/// Opens and reads the file; one that is not there or empty is made.
+fn read(path: &Path) -> Result<(Database, Contents, Finding), Trouble> {
+    let database = open(path)?;
+    let transaction = database.begin_read()?;
+    if transaction.list_tables()?.next().is_none() {
+        drop(transaction);
+        write(&database, &[])?;
+        return Ok((database, Contents::default(), None));
+    }
+    let format = match transaction.open_table(FORMAT) {
+        Ok(table) => table.get("version")?.map(|version| version.value()),
+        Err(TableError::TableDoesNotExist(_)) => None,
+        Err(error) => return Err(error.into()),
+    };
+    if format != Some(FORMAT_VERSION) {
+        return Err(Trouble::Unsound("foreign", "it is not a ledger of this service's format".to_owned()));
+    }
+    let mut reading = Reading::default();
+    for entry in transaction.open_table(COUNTS)?.iter()? {
+        let (key, value) = entry?;
+        reading.count(key.value(), value.value());
+    }
+    for entry in transaction.open_table(JOBS)?.iter()? {
+        let (key, value) = entry?;
+        reading.job(key.value(), value.value());
+    }
+    for entry in transaction.open_table(RANGES)?.iter()? {
+        let (key, value) = entry?;
+        let (n, from) = key.value();
+        reading.range(n, from, value.value());
+    }
+    drop(transaction);
+    let (contents, finding) = reading.end();
+    Ok((database, contents, finding))
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Reading {
+    contents: Contents,
+    /// What is wrong with the records of an n.
+    wrong: BTreeMap<u32, String>,
+    /// The n whose finished tasks are another plan's.
+    old: BTreeMap<u32, ()>,
+}
+
+impl Reading {
+    fn count(&mut self, n: u32, value: &[u8]) {
+        match size(n).map(|size| record::read_count(size, value)) {
+            Some(Ok(count)) => drop(self.contents.counts.insert(n, count)),
+            Some(Err(_)) | None => self.is_wrong(n, "its finished count is damaged"),
+        }
+    }
+
+    fn job(&mut self, n: u32, value: &[u8]) {
+        match size(n).map(|_| record::read_job(n, value)) {
+            Some(Ok((mut job, current))) => {
+                let mut ledger = Ledger::default();
+                if !current {
+                    job.turned = [None; 2];
+                    self.old.insert(n, ());
+                }
+                let [half_turn, quarter_turn] = job.turned;
+                half_turn.into_iter().for_each(|count| ledger.set_half_turn(count));
+                quarter_turn.into_iter().for_each(|count| ledger.set_quarter_turn(count));
+                self.contents.jobs.insert(n, (job, ledger));
+            }
+            Some(Err(_)) | None => self.is_wrong(n, "its state is damaged"),
+        }
+    }
+
+    fn range(&mut self, n: u32, from: u64, value: &[u8]) {
+        let Some(plan) = size(n).and_then(Plan::new) else { return self.is_wrong(n, "there is no such size") };
+        match record::read_range(n, from, value) {
+            Err(Unread::OldPlan) => drop(self.old.insert(n, ())),
+            Err(Unread::Damaged) => self.is_wrong(n, "some of its finished tasks are damaged"),
+            Ok(part) => match self.contents.jobs.get_mut(&n) {
+                None => self.is_wrong(n, "it has finished tasks, but no state"),
+                Some((_, ledger)) => {
+                    if part.to > plan.tasks() || !ledger.add(from..part.to, part.sum) {
+                        self.is_wrong(n, "its finished tasks contradict each other or its plan");
+                    }
+                }
+            },
+        }
+    }
+
+    fn is_wrong(&mut self, n: u32, reason: &str) {
+        self.wrong.entry(n).or_insert_with(|| reason.to_owned());
+    }
+
+    /// The sound part, and what is wrong with the rest. A job with damaged records has failed and starts anew; one
+    /// of another plan goes on from the start.
+    fn end(self) -> (Contents, Finding) {
+        let Self { mut contents, mut wrong, old } = self;
+        for (n, (job, ledger)) in &mut contents.jobs {
+            match (job.state, contents.counts.contains_key(n)) {
+                (State::Done, false) => drop(wrong.insert(*n, "its finished count is missing".to_owned())),
+                (State::Done, true) => ledger.clear(),
+                _ => {}
+            }
+            if old.contains_key(n) {
+                ledger.clear();
+            }
+        }
+        for (&n, reason) in &wrong {
+            if size(n).is_some() {
+                let reason = format!("the ledger was damaged ({reason}) and has been set aside; PUT starts anew");
+                let failed = JobRecord { state: State::Failed, reason: Some(reason), turned: [None; 2] };
+                contents.jobs.insert(n, (failed, Ledger::default()));
+            }
+        }
+        let list = wrong.iter().map(|(n, reason)| format!("n = {n}: {reason}")).collect::<Vec<_>>().join("; ");
+        let finding = match (wrong.is_empty(), old.is_empty()) {
+            (false, _) => Some(("damaged", list)),
+            (true, false) => Some(("old-plan", "its tasks are those of another version of the plan".to_owned())),
+            (true, true) => None,
+        };
+        (contents, finding)
+    }
+}
+
+/// A size that jobs may have.
+fn size(n: u32) -> Option<Size> {
+    Size::new(n).filter(|size| size.get() <= Plan::MAX)
+}
+
+fn write(database: &Database, changes: &[Change]) -> Result<(), Trouble> {
+    let transaction = database.begin_write()?;
+    {
+        transaction.open_table(FORMAT)?.insert("version", FORMAT_VERSION)?;
+        let mut jobs = transaction.open_table(JOBS)?;
+        let mut ranges = transaction.open_table(RANGES)?;
+        let mut counts = transaction.open_table(COUNTS)?;
+        for change in changes {
+            match change {
+                Change::Job(n, job) => drop(jobs.insert(n, record::write_job(*n, job).as_slice())?),
+                Change::Range(n, from, Some(part)) => {
+                    drop(ranges.insert((*n, *from), record::write_range(*n, *from, *part).as_slice())?);
+                }
+                Change::Range(n, from, None) => drop(ranges.remove((*n, *from))?),
+                Change::Count(n, count) => drop(counts.insert(n, record::write_count(*n, *count).as_slice())?),
+            }
+        }
+    }
+    Ok(transaction.commit()?)
+}
+
+/// Puts a new file with the sound `contents` in the place of one that is not sound, which is kept under another name.
+fn set_aside(path: &Path, kind: &str, reason: &str, contents: &Contents) -> Result<Database, String> {
+    let kept = free_name(path, kind);
+    let new = path.with_extension("new");
+    let replaced = caught(|| {
+        let io = |error: std::io::Error| Trouble::Unavailable(error.to_string());
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
+        let database = open(&new)?;
+        write(&database, &all(contents))?;
+        fs::rename(path, &kept).map_err(io)?;
+        fs::rename(&new, path).map_err(io)?;
+        Ok(database)
+    });
+    match replaced {
+        Ok(database) => {
+            tracing::error!(kept = %kept.display(), reason, "the ledger was {kind} and has been set aside; a new one goes on with what was sound");
+            Ok(database)
+        }
+        Err(Trouble::Unavailable(why) | Trouble::Unsound(_, why)) => {
+            Err(format!("the ledger is {kind} ({reason}) and cannot be set aside: {why}"))
+        }
+    }
+}
+
+/// A name that no file has yet.
+fn free_name(path: &Path, kind: &str) -> PathBuf {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let named = |serial: u64| path.with_file_name(format!("{FILE}.{kind}-{}", seconds + serial));
+    (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(0))
+}
+
+/// All of it as changes.
+fn all(contents: &Contents) -> Vec<Change> {
+    let counts = contents.counts.iter().map(|(&n, &count)| Change::Count(n, count));
+    let jobs = contents.jobs.iter().map(|(&n, (job, _))| Change::Job(n, job.clone()));
+    let ranges = contents
+        .jobs
+        .iter()
+        .flat_map(|(&n, (_, ledger))| ledger.ranges().map(move |(from, part)| Change::Range(n, from, Some(part))));
+    counts.chain(jobs).chain(ranges).collect()
+}

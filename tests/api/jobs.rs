@@ -1,0 +1,279 @@
+//! Long counts.
+
+use crate::client::{Answer, Service, config};
+use http_body_util::BodyExt as _;
+use hyper::Method;
+use nqueens::config::Config;
+use nqueens::jobs::State;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+impl Service {
+    async fn put(&self, n: u32) -> Answer {
+        self.send(Method::PUT, &format!("/jobs/{n}"), &[], "").await
+    }
+
+    async fn cancel(&self, n: u32) -> Answer {
+        self.send(Method::DELETE, &format!("/jobs/{n}"), &[], "").await
+    }
+
+    /// The job once it is final.
+    async fn job(&self, n: u32) -> Value {
+        let answer = self.get(&format!("/jobs/{n}?wait=60")).await;
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        answer.json()
+    }
+
+    /// Every event of a job, until the stream ends.
+    async fn events(&self, n: u32) -> Vec<(String, Value)> {
+        let answer = self.get(&format!("/jobs/{n}/events")).await;
+        assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, Some("text/event-stream")));
+        assert_eq!((answer.header("x-accel-buffering"), answer.header("content-encoding")), (Some("no"), None));
+        let text = answer.text();
+        let events = text.split_terminator("\n\n").filter(|event| !event.starts_with(':'));
+        let parts = events.map(|event| event.strip_prefix("id: ").and_then(|event| event.split_once("\ndata: ")));
+        let parts = parts.map(|parts| parts.expect("an id and data"));
+        parts.map(|(id, data)| (id.to_owned(), serde_json::from_str(data).expect("JSON"))).collect()
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("nqueens-api-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+#[tokio::test]
+async fn from_put_to_done_and_on_to_count() {
+    let service = Service::start(Config { max_count: 8, ..config() }).await;
+    service.get("/jobs/16").await.is_problem(404, "no-such-job");
+    assert_eq!(service.get("/count/16").await.is_problem(422, "size-out-of-range")["job"], "/jobs/16");
+    assert!(service.get("/count/23").await.is_problem(422, "size-out-of-range").get("job").is_none());
+    let accepted = service.put(16).await;
+    assert_eq!((accepted.status.as_u16(), accepted.header("location")), (202, Some("/jobs/16")));
+    let text = accepted.text();
+    assert!(text.starts_with(r#"{"n":16,"state":""#), "{text}");
+    assert!(text.contains(r#","tasks_total":130,"progress":0."#), "{text}");
+    let rest = r#""durable":false,"reason":null,"count":null,"count_text":null,"fundamental":null,"fundamental_text":null,"symmetric":null}"#;
+    assert!(text.ends_with(rest), "{text}");
+    let events = service.events(16).await;
+    let mut last = 0.0;
+    for (id, job) in &events {
+        let progress = job["progress"].as_f64().expect("a number");
+        assert!(progress >= last && (progress < 1.0 || job["state"] == "done"));
+        assert!(job["eta_seconds"].is_null() || job["eta_seconds"].as_u64().is_some_and(|seconds| seconds < 60));
+        assert_eq!(id == "done", job["state"] == "done");
+        last = progress;
+    }
+    let done = json!({
+        "n": 16, "state": "done", "tasks_done": 130, "tasks_total": 130, "progress": 1.0, "eta_seconds": null,
+        "durable": false, "reason": null, "count": 14_772_512, "count_text": "14772512",
+        "fundamental": 1_846_955, "fundamental_text": "1846955", "symmetric": {"half_turn": 3000, "quarter_turn": 64}
+    });
+    assert_eq!(events.last().expect("an event").1, done);
+    assert_eq!(service.job(16).await, done);
+    let again = service.put(16).await;
+    assert_eq!((again.status.as_u16(), again.json()), (200, done));
+    let count = service.get("/count/16").await;
+    assert_eq!((count.status.as_u16(), &count.json()["method"]), (200, &json!("search")));
+    let problem = service.cancel(16).await.is_problem(409, "job-is-final");
+    assert_eq!((&problem["n"], &problem["state"]), (&json!(16), &json!("done")));
+}
+
+#[tokio::test]
+async fn a_count_that_a_request_finished_is_a_done_job() {
+    let service = Service::default().await;
+    assert_eq!(service.get("/jobs").await.json(), json!({"jobs": []}));
+    assert_eq!(service.get("/count/8").await.status, 200);
+    let job = service.job(8).await;
+    assert_eq!((&job["state"], &job["count"], &job["progress"]), (&json!("done"), &json!(92), &json!(1.0)));
+    assert_eq!(service.events(8).await.len(), 1);
+    service.cancel(8).await.is_problem(409, "job-is-final");
+    assert_eq!(service.put(8).await.status, 200);
+    assert_eq!(service.get("/jobs").await.json()["jobs"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn cancelled_at_once_idle_soon_and_resumed() {
+    let service = Service::start(Config { max_job: 27, ..config() }).await;
+    assert_eq!(service.put(20).await.status, 202);
+    // Some tasks are finished when the second event comes.
+    let mut events = service.open(Method::GET, "/jobs/20/events", &[], "").await.into_body();
+    let mut text = String::new();
+    while text.matches("data:").count() < 4 {
+        let frame = events.frame().await.expect("goes on").expect("whole");
+        text.push_str(&String::from_utf8_lossy(frame.data_ref().expect("data")));
+    }
+    let cancelled = service.cancel(20).await;
+    assert_eq!((cancelled.status.as_u16(), &cancelled.json()["state"]), (200, &json!("cancelled")));
+    let begun = Instant::now();
+    service.idle().await;
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    let job = service.job(20).await;
+    assert_eq!(job["state"], "cancelled");
+    assert!(job["reason"].as_str().is_some_and(|reason| reason.contains("PUT")) && job["eta_seconds"].is_null());
+    assert!(job["tasks_done"].as_u64() >= Some(3));
+    assert_eq!(service.cancel(20).await.status, 200);
+    // The final event has been the stream's last, and a client that has seen it is told so.
+    let rest = events.collect().await.expect("it ends").to_bytes();
+    assert!(String::from_utf8_lossy(&rest).contains("id: cancelled"));
+    let seen = [("last-event-id", "cancelled")];
+    assert_eq!(service.get_with("/jobs/20/events", &seen).await.status, 204);
+    let resumed = service.put(20).await;
+    assert_eq!(resumed.status, 202);
+    assert!(resumed.json()["tasks_done"].as_u64() >= job["tasks_done"].as_u64());
+    assert_eq!(service.open(Method::GET, "/jobs/20/events", &seen, "").await.status(), 200);
+    service.cancel(20).await;
+}
+
+#[tokio::test]
+async fn requests_come_before_tasks() {
+    let service = Service::start(Config { max_job: 27, workers: Some(1), ..config() }).await;
+    assert_eq!(service.put(22).await.status, 202);
+    let begun = Instant::now();
+    for n in 10..14 {
+        assert_eq!(service.get(&format!("/count/{n}")).await.status, 200);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(3));
+    assert_eq!(service.get("/jobs/22").await.json()["state"], "running");
+    service.cancel(22).await;
+}
+
+#[tokio::test]
+async fn count_joins_a_running_job() {
+    let service = Service::default().await;
+    assert_eq!(service.put(17).await.status, 202);
+    let answer = service.get("/count/17").await;
+    assert_eq!(answer.json()["count"], 95_815_104);
+    assert_eq!(service.job(17).await["state"], "done");
+}
+
+#[tokio::test]
+async fn several_jobs_share_and_a_wait_ends_in_time() {
+    let service = Service::start(Config { max_job: 27, ..config() }).await;
+    for n in [22, 16, 15] {
+        assert_eq!(service.put(n).await.status, 202);
+    }
+    assert_eq!(service.job(15).await["count"], 2_279_184);
+    assert_eq!(service.job(16).await["count"], 14_772_512);
+    let begun = Instant::now();
+    let waited = service.get("/jobs/22?wait=1").await;
+    assert_eq!(waited.json()["state"], "running");
+    assert!(begun.elapsed() >= Duration::from_secs(1) && begun.elapsed() < Duration::from_secs(3));
+    let states: Vec<_> = service.get("/jobs").await.json()["jobs"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|job| (job["n"].as_u64(), job["state"].as_str().map(str::to_owned)))
+        .collect();
+    let name = |state: State| Some(state.name().to_owned());
+    assert_eq!(
+        states,
+        [(Some(15), name(State::Done)), (Some(16), name(State::Done)), (Some(22), name(State::Running))]
+    );
+    service.cancel(22).await;
+}
+
+#[tokio::test]
+async fn a_token_guards_what_changes() {
+    let service = Service::start(Config { api_token: Some("s3cret".into()), ..config() }).await;
+    let wrong = [("authorization", "Bearer s3cres")];
+    for (method, headers) in
+        [(Method::PUT, &[][..]), (Method::PUT, &wrong), (Method::DELETE, &[("authorization", "s3cret")])]
+    {
+        let answer = service.send(method, "/jobs/9", headers, "").await;
+        answer.is_problem(401, "unauthorized");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    }
+    let right = [("authorization", "bearer s3cret")];
+    assert_eq!(service.send(Method::PUT, "/jobs/9", &right, "").await.status, 202);
+    assert_eq!(service.job(9).await["count"], 352);
+    service.send(Method::DELETE, "/jobs/9", &right, "").await.is_problem(409, "job-is-final");
+}
+
+#[tokio::test]
+async fn what_is_refused() {
+    let service = Service::default().await;
+    for (path, status, name) in [
+        ("/jobs/23", 422, "size-out-of-range"),
+        ("/jobs/0", 422, "size-out-of-range"),
+        ("/jobs/abc", 400, "invalid-parameter"),
+        ("/jobs/8?x=1", 400, "unknown-parameter"),
+        ("/jobs/8?wait=0", 422, "value-out-of-range"),
+        ("/jobs/8?wait=61", 422, "value-out-of-range"),
+        ("/jobs/8?wait=soon", 400, "invalid-parameter"),
+        ("/jobs/8", 404, "no-such-job"),
+        ("/jobs/8/events", 404, "no-such-job"),
+        ("/jobs/23/events", 422, "size-out-of-range"),
+        ("/jobs?x=1", 400, "unknown-parameter"),
+    ] {
+        service.get(path).await.is_problem(status, name);
+    }
+    service.cancel(8).await.is_problem(404, "no-such-job");
+    let xml = [("accept", "application/xml")];
+    service.get_with("/jobs/8", &xml).await.is_problem(406, "not-acceptable");
+    service.send(Method::PUT, "/jobs/8", &xml, "").await.is_problem(406, "not-acceptable");
+    service.send(Method::PUT, "/jobs/8", &[], "{}").await.is_problem(400, "unexpected-body");
+    let answer = service.send(Method::POST, "/jobs/8", &[], "").await;
+    answer.is_problem(405, "method-not-allowed");
+    assert_eq!(answer.header("allow"), Some("GET,HEAD,PUT,DELETE"));
+    let head = service.send(Method::HEAD, "/jobs", &[], "").await;
+    assert_eq!((head.status.as_u16(), head.header("cache-control")), (200, Some("no-store")));
+    assert_eq!(service.send(Method::HEAD, "/jobs/8", &[], "").await.status, 404);
+}
+
+#[tokio::test]
+async fn it_goes_on_after_a_restart_and_done_stays_done() {
+    let data_dir = folder("restart");
+    let start = |workers| {
+        let config = Config { data_dir: Some(data_dir.clone()), max_job: 27, workers: Some(workers), ..config() };
+        Service::start(config)
+    };
+    let service = start(2).await;
+    service.put(20).await;
+    service.put(9).await;
+    assert_eq!(service.job(9).await["durable"], true);
+    while service.get("/jobs/20").await.json()["tasks_done"].as_u64() < Some(5) {
+        tokio::task::yield_now().await;
+    }
+    let watched = service.open(Method::GET, "/jobs/20/events", &[], "").await;
+    let before = service.get("/jobs/20").await.json();
+    service.shut_down();
+    watched.into_body().collect().await.expect("the events end");
+    service.ended().await;
+    let service = start(1).await;
+    let after = service.get("/jobs/20").await.json();
+    assert!(matches!(after["state"].as_str(), Some("queued" | "running")), "{after}");
+    assert!(after["tasks_done"].as_u64() >= before["tasks_done"].as_u64(), "{before} {after}");
+    assert_eq!(service.job(9).await["count"], 352);
+    assert_eq!(service.get("/count/9").await.json()["method"], "search");
+    service.cancel(20).await;
+    service.shut_down();
+    service.ended().await;
+    let service = start(2).await;
+    assert_eq!(service.get("/jobs/20").await.json()["state"], "cancelled");
+    service.shut_down();
+    service.ended().await;
+    std::fs::remove_dir_all(data_dir).expect("removed");
+}
+
+#[tokio::test]
+async fn a_data_directory_that_is_in_use_is_told_on_every_route() {
+    let data_dir = folder("in-use");
+    let config = Config { data_dir: Some(data_dir.clone()), ..config() };
+    let first = Service::start(config.clone()).await;
+    assert_eq!(first.get("/jobs").await.status, 200);
+    let second = Service::start(config).await;
+    for path in ["/jobs", "/jobs/8", "/jobs/8/events"] {
+        let problem = second.get(path).await.is_problem(503, "storage-unavailable");
+        assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains("another process holds it open")));
+    }
+    second.put(8).await.is_problem(503, "storage-unavailable");
+    second.cancel(8).await.is_problem(503, "storage-unavailable");
+    assert_eq!(second.get("/count/8").await.status, 200);
+    assert_eq!(first.put(8).await.status, 202);
+    first.shut_down();
+    first.ended().await;
+    std::fs::remove_dir_all(data_dir).expect("removed");
+}
