@@ -1,10 +1,12 @@
 //! The subcommands that do not serve.
 
+use crate::compute::Pool;
 use crate::config::{self, Config, Healthcheck};
-use crate::counts::Count;
+use crate::counts::{Count, Counts};
 use crate::http;
-use crate::queens::count::{Kernel, Plan, run};
-use crate::queens::{Size, Stop, Stopped, symmetry};
+use crate::jobs::{self, Jobs, Refusal, Resume, Snapshot};
+use crate::queens::Size;
+use crate::queens::count::Kernel;
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::{Request, StatusCode};
@@ -12,51 +14,75 @@ use hyper_util::rt::TokioIo;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 
-/// `nqueens count`: counts one size on threads of its own, with a progress bar where someone watches.
+/// `nqueens count`: counts one size as a job of its own, with a progress bar where someone watches. With a data
+/// directory the job goes on from what is finished there, and leaves what it finishes there for the next time. When
+/// `interrupted` completes, it ends, and says so.
 ///
 /// # Errors
 /// What to say where there is no count.
-pub fn count(settings: &config::Count) -> Result<String, String> {
+pub async fn count(settings: &config::Count, interrupted: impl Future) -> Result<String, String> {
+    let begun = Instant::now();
     let n = Size::new(settings.n).ok_or("there is no such size")?;
-    let plan = Plan::new(n).ok_or("there is no plan for this size")?;
-    let threads = settings.threads.map_or_else(config::cpu_share, |threads| threads as usize);
-    let kernel = if settings.portable { Kernel::Portable } else { Kernel::Best };
-    let (begun, stop, next, over) = (Instant::now(), Stop::new(), AtomicU64::new(0), AtomicBool::new(false));
-    let counted = std::thread::scope(|scope| {
-        let watcher = scope.spawn(|| show_progress(plan.tasks(), &next, &over));
-        let all = run(&plan, threads, kernel, &stop, &next);
-        over.store(true, Ordering::Relaxed);
-        watcher.thread().unpark();
-        let half_turn = symmetry::count_half_turn(n, &stop)?;
-        Ok(Count::new(n, all?, half_turn, symmetry::count_quarter_turn(n, &stop)?))
-    });
-    let count = counted.map_err(|Stopped| Stopped.to_string())?;
-    if settings.json {
-        return Ok(format!("{}\n", http::counted_json(n, count)));
+    let threads = settings.threads();
+    let pool = Pool::new(threads, 0);
+    let its_jobs = jobs::Settings {
+        data_dir: settings.data_dir.clone(),
+        resume: Resume::Only(n),
+        memory: jobs::memory_limit(),
+        kernel: if settings.portable { Kernel::Portable } else { Kernel::Best },
+    };
+    let jobs = Jobs::open(pool.clone(), Counts::new(pool), its_jobs).await;
+    let refused = |refusal| match refusal {
+        Refusal::Storage(reason) => format!("the data directory cannot be used: {reason}"),
+        Refusal::Ending => "it ends already".to_owned(),
+    };
+    jobs.put(n).await.map_err(refused)?;
+    let mut job = jobs.watch(n).ok_or("there is no such job")?;
+    let bar = progress_bar();
+    let last = tokio::select! {
+        last = job.wait_for(|now| {
+            bar.set_length(now.tasks_total);
+            bar.set_position(now.tasks_done);
+            bar.set_message(now.eta_seconds.map_or_else(String::new, |seconds| {
+                format!(", about {} to go", humantime::format_duration(Duration::from_secs(seconds)))
+            }));
+            now.state.is_final()
+        }) => last.map(|last| last.clone()).ok(),
+        _ = interrupted => None,
+    };
+    bar.finish_and_clear();
+    jobs.end().await;
+    match last {
+        Some(Snapshot { count: Some(count), .. }) => Ok(printed(settings, n, count, begun.elapsed())),
+        Some(failed) => Err(failed.reason.unwrap_or_else(|| "it was cancelled".to_owned())),
+        None if settings.data_dir.is_some() => Err("interrupted; the same command goes on from here".to_owned()),
+        None => Err("interrupted".to_owned()),
     }
-    let Count { all, fundamental, half_turn, quarter_turn } = count;
-    let took = begun.elapsed().as_secs_f64();
-    Ok(format!(
-        "n = {n}\nsolutions     {all}\nfundamental   {fundamental}\nhalf turn     {half_turn}\n\
-         quarter turn  {quarter_turn}\n({took:.3} s, threads: {threads})\n"
-    ))
 }
 
-/// Draws a progress bar on standard error, if that is a terminal, until it is over.
-fn show_progress(tasks: u64, next: &AtomicU64, over: &AtomicBool) {
-    let bar = ProgressBar::new(tasks); // hides itself where there is no terminal
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent}% of {len} tasks, {elapsed}, {eta} to go") {
+fn printed(settings: &config::Count, n: Size, count: Count, took: Duration) -> String {
+    if settings.json {
+        return format!("{}\n", http::counted_json(n, count));
+    }
+    let Count { all, fundamental, half_turn, quarter_turn } = count;
+    let (took, threads) = (took.as_secs_f64(), settings.threads());
+    format!(
+        "n = {n}\nsolutions     {all}\nfundamental   {fundamental}\nhalf turn     {half_turn}\n\
+         quarter turn  {quarter_turn}\n({took:.3} s, threads: {threads})\n"
+    )
+}
+
+/// On standard error, and only where that is a terminal.
+fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::new(1);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent}% of {len} tasks in {elapsed}{msg}") {
         bar.set_style(style);
     }
-    while !over.load(Ordering::Relaxed) {
-        bar.set_position(next.load(Ordering::Relaxed).min(tasks));
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
-    bar.finish_and_clear();
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
 }
 
 /// `nqueens healthcheck`: asks the service on this machine whether it is alive.

@@ -60,6 +60,17 @@ pub struct Count {
     /// Print one line of JSON, as /count/N answers
     #[arg(long)]
     pub json: bool,
+    /// Keep what is finished in this folder, and go on from it the next time
+    #[arg(long, env = "NQUEENS_DATA_DIR", value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+}
+
+impl Count {
+    /// The number of threads to count with.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads.map_or_else(cpu_share, |threads| threads as usize)
+    }
 }
 
 /// What the health check needs to know.

@@ -16,13 +16,21 @@ fn main() -> ExitCode {
             Ok(runtime) => runtime.block_on(cli::healthcheck(&settings)),
             Err(error) => fail(&format!("cannot start: {error}"), 1),
         },
-        Ok(Command::Count(settings)) => match cli::count(&settings) {
-            Ok(text) => print(text.as_bytes()),
-            Err(line) => fail(&line, 1),
-        },
+        Ok(Command::Count(settings)) => count(&settings),
         Ok(Command::Openapi) => print(&cli::openapi()),
         Err((text, 0)) => print(text.as_bytes()),
         Err((text, code)) => fail(text.trim_end(), code as u8),
+    }
+}
+
+fn count(settings: &config::Count) -> ExitCode {
+    telemetry::warnings_only();
+    match runtime(settings.threads()) {
+        Ok(runtime) => match runtime.block_on(async { cli::count(settings, first_signal()).await }) {
+            Ok(text) => print(text.as_bytes()),
+            Err(line) => fail(&line, 1),
+        },
+        Err(error) => fail(&format!("cannot start: {error}"), 1),
     }
 }
 
@@ -60,6 +68,17 @@ fn print(text: &[u8]) -> ExitCode {
 /// each search the pool lets run, and a few for storage.
 fn runtime(workers: usize) -> std::io::Result<Runtime> {
     Builder::new_multi_thread().max_blocking_threads(workers + 4).enable_all().build()
+}
+
+/// Watches for SIGTERM and SIGINT from now on; the future waits for the first. Within a runtime.
+fn first_signal() -> impl Future<Output = ()> {
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        match signals {
+            (Ok(mut terminate), Ok(mut interrupt)) => drop(either(&mut terminate, &mut interrupt).await),
+            _ => std::future::pending().await, // they end the process by themselves, then
+        }
+    }
 }
 
 /// The first SIGTERM or SIGINT asks for an orderly end, the second ends at once.

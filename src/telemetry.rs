@@ -53,6 +53,12 @@ pub fn start(config: &Config) -> Logs {
     Logs { access: AccessLog { form, writer: config.access_log.then_some(writer) }, _guard: guard }
 }
 
+/// Sets up the log of a command that runs to its end: what goes wrong, on standard error.
+pub fn warnings_only() {
+    let lines = tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr);
+    let _ = lines.try_init();
+}
+
 /// Writes one line for each request, or nothing.
 #[derive(Clone)]
 pub struct AccessLog {

@@ -127,6 +127,32 @@ fn counting_from_the_command_line() {
 }
 
 #[test]
+fn a_count_that_was_interrupted_goes_on_from_its_folder() {
+    let folder = std::env::temp_dir().join(format!("nqueens-count-{}", std::process::id()));
+    let folder_text = folder.to_str().expect("text");
+    let words = ["count", "17", "--json", "--threads", "1", "--data-dir", folder_text];
+    // Ended by a signal as soon as there is a ledger, and by the hardest one a little later.
+    for (signal, work) in [("INT", Duration::ZERO), ("KILL", Duration::from_millis(300))] {
+        let child = program(&words).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+        while !folder.join("nqueens.redb").exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(work);
+        let killed = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().expect("kill");
+        let ended = child.wait_with_output().expect("it ends");
+        if killed.success() && signal == "INT" {
+            assert_eq!(ended.status.code(), Some(1));
+            assert!(String::from_utf8_lossy(&ended.stderr).contains("goes on from here"));
+        }
+    }
+    for words in [&words[..], &["count", "17", "--json", "--data-dir", folder_text]] {
+        let counted: serde_json::Value = serde_json::from_slice(&output(words).stdout).expect("JSON");
+        assert_eq!((&counted["count"], &counted["fundamental"]), (&95_815_104.into(), &11_977_939.into()));
+    }
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
 fn an_address_in_use_is_one_line_and_exit_code_1() {
     let service = Service::start(&[]);
     let output = output(&["--listen", &service.address]);

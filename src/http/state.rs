@@ -7,7 +7,7 @@ use crate::compute::Pool;
 use crate::compute::flights::Flights;
 use crate::config::Config;
 use crate::counts::Counts;
-use crate::jobs::{self, Jobs};
+use crate::jobs::{self, Jobs, Resume};
 use crate::queens::backtrack::Steps;
 use crate::queens::{Board, Stop, Stopped};
 use crate::telemetry::{AccessLog, Metrics};
@@ -71,8 +71,12 @@ impl App {
     pub async fn open(config: Config, access_log: AccessLog) -> Self {
         let pool = Pool::new(config.workers(), config.queue as usize);
         let counts = Counts::new(pool.clone());
-        let settings =
-            jobs::Settings { data_dir: config.data_dir.clone(), max_job: config.max_job, memory: jobs::memory_limit() };
+        let settings = jobs::Settings {
+            data_dir: config.data_dir.clone(),
+            resume: Resume::UpTo(config.max_job),
+            memory: jobs::memory_limit(),
+            ..jobs::Settings::default()
+        };
         Self(Arc::new(Inner {
             jobs: Jobs::open(pool.clone(), counts.clone(), settings).await,
             counts,

@@ -23,7 +23,7 @@ pub use memory::limit as memory_limit;
 use crate::compute::{self, Pool};
 use crate::counts::{Count, Counts};
 use crate::queens::Size;
-use crate::queens::count::{Plan, memory_needed};
+use crate::queens::count::{Kernel, Plan, memory_needed};
 use job::{Job, Run};
 use ledger::Ledger;
 use std::collections::BTreeMap;
@@ -131,10 +131,27 @@ pub enum NotCancelled {
 pub struct Settings {
     /// Where the ledger is kept; nowhere if `None`.
     pub data_dir: Option<PathBuf>,
-    /// Unfinished jobs above this size are not gone on with at the start.
-    pub max_job: u32,
+    /// Which unfinished jobs are gone on with at the start.
+    pub resume: Resume,
+    /// Which inner loops count.
+    pub kernel: Kernel,
     /// How many bytes of memory a job may need; see [`memory_limit`].
     pub memory: Option<u64>,
+}
+
+/// Which unfinished jobs are gone on with when the ledger is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// Those up to this size; larger ones are cancelled, since they would not be accepted now.
+    UpTo(u32),
+    /// The one of this size; others are left as they are for whoever opens the ledger next.
+    Only(Size),
+}
+
+impl Default for Resume {
+    fn default() -> Self {
+        Self::UpTo(Plan::MAX)
+    }
 }
 
 /// All jobs; clones share them.
@@ -145,6 +162,7 @@ struct Inner {
     pool: Pool,
     counts: Counts,
     memory: Option<u64>,
+    kernel: Kernel,
     store: Arc<Store>,
     unavailable: Option<String>,
     table: Mutex<Table>,
@@ -187,6 +205,7 @@ impl Jobs {
             pool,
             counts,
             memory: settings.memory,
+            kernel: settings.kernel,
             store: Arc::new(store),
             unavailable,
             table: Mutex::default(),
@@ -194,7 +213,7 @@ impl Jobs {
             work: Notify::new(),
             closed: CancellationToken::new(),
         }));
-        jobs.0.load(contents, settings.max_job);
+        jobs.0.load(contents, settings.resume);
         runner::start(&jobs.0);
         jobs
     }
@@ -320,7 +339,7 @@ impl Inner {
     }
 
     /// Takes in what the ledger says.
-    fn load(&self, contents: Contents, max_job: u32) {
+    fn load(&self, contents: Contents, resume: Resume) {
         for (&n, &count) in &contents.counts {
             if let Some(n) = Size::new(n) {
                 self.counts.learn(n, count);
@@ -335,7 +354,9 @@ impl Inner {
             (job.state, job.reason, job.changed) = (record.state, record.reason, false);
             job.count = contents.counts.get(&n).copied();
             match job.state {
-                State::Queued | State::Running if n <= max_job => resumed.push(size),
+                State::Queued | State::Running if resume == Resume::Only(size) => resumed.push(size),
+                State::Queued | State::Running if matches!(resume, Resume::UpTo(max) if n <= max) => resumed.push(size),
+                State::Queued | State::Running if matches!(resume, Resume::Only(_)) => {}
                 State::Queued | State::Running => {
                     job.end(
                         State::Cancelled,
