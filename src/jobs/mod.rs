@@ -1,7 +1,7 @@
 //! Long counts that survive a restart: one **job** for each n.
 //!
 //! A job is the tasks of a counting plan, and the two symmetric counts. What each task gave goes to the job's
-//! [`Ledger`](ledger::Ledger), which is written to the data directory about once a second ([`store`], [`record`]); so
+//! [`Ledger`](ledger::Ledger), which is written to the data directory about once a second ([`store`], [`record`], [`reading`]); so
 //! a killed process loses about a second of work, and one that ends in order loses nothing. Without a data directory
 //! all of it works but for that, and a job says that it is not durable. When the ledger is whole, its sum goes to the
 //! [`Counts`] that requests are answered from, and the tasks are dropped.
@@ -12,6 +12,7 @@ mod job;
 mod ledger;
 mod memory;
 mod pace;
+mod reading;
 mod record;
 mod runner;
 mod store;
@@ -23,14 +24,15 @@ pub use memory::limit as memory_limit;
 use crate::compute::{self, Pool};
 use crate::counts::{Count, Counts};
 use crate::queens::Size;
-use crate::queens::count::{Plan, memory_needed};
+use crate::queens::count::{Kernel, Plan, memory_needed};
 use job::{Job, Run};
 use ledger::Ledger;
+use reading::Contents;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use store::{Contents, Store};
+use store::Store;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -135,6 +137,8 @@ pub struct Settings {
     pub max_job: u32,
     /// How many bytes of memory a job may need; see [`memory_limit`].
     pub memory: Option<u64>,
+    /// How tasks are counted.
+    pub kernel: Kernel,
 }
 
 /// All jobs; clones share them.
@@ -145,6 +149,7 @@ struct Inner {
     pool: Pool,
     counts: Counts,
     memory: Option<u64>,
+    kernel: Kernel,
     store: Arc<Store>,
     unavailable: Option<String>,
     table: Mutex<Table>,
@@ -187,6 +192,7 @@ impl Jobs {
             pool,
             counts,
             memory: settings.memory,
+            kernel: settings.kernel,
             store: Arc::new(store),
             unavailable,
             table: Mutex::default(),

@@ -11,7 +11,7 @@ use super::store::Change;
 use super::{State, Table};
 use crate::compute::{self, Failure};
 use crate::counts::Count;
-use crate::queens::count::{Kernel, Plan, Worker};
+use crate::queens::count::{Plan, Worker};
 use crate::queens::{Size, Stop, Stopped, symmetry};
 use std::ops::Range;
 use std::pin::pin;
@@ -73,7 +73,7 @@ async fn lane(inner: Arc<Inner>) {
                 if let Some(other) = other {
                     inner.give_back(other);
                 }
-                let worker = Worker::new(&choice.plan, Kernel::Best);
+                let worker = Worker::new(&choice.plan, inner.kernel);
                 Hands { n: choice.n, run: choice.run, worker, tasks: 0..0 }
             }
         };
@@ -92,7 +92,9 @@ async fn lane(inner: Arc<Inner>) {
                 tracing::error!(n = choice.n.get(), message, "a task of a job panicked");
                 inner.fail(choice.run, "a task failed by a bug in the service; its log has the details");
             }
-            Err(Failure::TimeLimit | Failure::Overloaded) => {} // stopped, and has no time limit of its own
+            // Nobody stops a task but by ending its run, and then this run is not found. If it were otherwise, the
+            // tasks that were in hand would be missing for ever.
+            Err(Failure::TimeLimit | Failure::Overloaded) => inner.fail(choice.run, "a task was stopped; PUT goes on"),
         }
         inner.settle(choice.n).await;
     }

@@ -47,7 +47,8 @@ impl Drop for Folder {
 async fn open(directory: &Path, workers: usize) -> Jobs {
     let pool = Pool::new(workers, 1);
     let counts = Counts::new(pool.clone());
-    Jobs::open(pool, counts, Settings { data_dir: Some(directory.to_owned()), max_job: 22, memory: None }).await
+    Jobs::open(pool, counts, Settings { data_dir: Some(directory.to_owned()), max_job: 22, ..Settings::default() })
+        .await
 }
 
 async fn ended(jobs: &Jobs, n: u32) -> Snapshot {
@@ -145,7 +146,7 @@ fn bytes_flipped_anywhere_and_a_file_cut_short_never_give_a_false_record() {
         }
         fs::write(folder.file(), bytes).expect("written");
         let (store, contents) = Store::open(&folder.0).expect("damage does not keep it from starting");
-        for (_, ledger) in contents.jobs.get(&13) {
+        if let Some((_, ledger)) = contents.jobs.get(&13) {
             for (from, part) in ledger.ranges() {
                 let expected: u64 = truth[from as usize..part.to as usize].iter().sum();
                 assert_eq!(part.sum, expected, "round {round}");
@@ -188,7 +189,7 @@ fn a_foreign_file_is_set_aside() {
 #[tokio::test]
 async fn a_job_that_does_not_fit_the_memory_fails() {
     let pool = Pool::new(2, 1);
-    let settings = Settings { data_dir: None, max_job: 27, memory: Some(100 << 20) };
+    let settings = Settings { max_job: 27, memory: Some(100 << 20), ..Settings::default() };
     let jobs = Jobs::open(pool.clone(), Counts::new(pool), settings).await;
     let job = jobs.put(size(22)).await.expect("available");
     assert_eq!(job.state, State::Failed);
