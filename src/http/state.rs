@@ -9,7 +9,6 @@ use crate::compute::Pool;
 use crate::config::Config;
 use crate::counts::Counts;
 use crate::jobs::{self, Jobs};
-use crate::queens::count::Kernel;
 use crate::queens::{Stop, Stopped};
 use crate::telemetry::{AccessLog, Metrics};
 use std::ops::Deref;
@@ -54,12 +53,8 @@ impl App {
     pub async fn open(config: Config, access_log: AccessLog) -> Self {
         let pool = Pool::new(config.workers(), config.queue as usize);
         let counts = Counts::new(pool.clone());
-        let settings = jobs::Settings {
-            data_dir: config.data_dir.clone(),
-            max_job: config.max_job,
-            memory: jobs::memory_limit(),
-            kernel: Kernel::Best,
-        };
+        let settings =
+            jobs::Settings { data_dir: config.data_dir.clone(), max_job: config.max_job, memory: jobs::memory_limit() };
         Self(Arc::new(Inner {
             jobs: Jobs::open(pool.clone(), counts.clone(), settings).await,
             counts,

@@ -1,7 +1,7 @@
 //! Long counts that survive a restart: one **job** for each n.
 //!
 //! A job is the tasks of a counting plan, and the two symmetric counts. What each task gave goes to the job's
-//! [`Ledger`](ledger::Ledger), which is written to the data directory about once a second ([`store`], [`record`], [`reading`]); so
+//! [`Ledger`](ledger::Ledger), which is written to the data directory about once a second ([`store`], [`record`]); so
 //! a killed process loses about a second of work, and one that ends in order loses nothing. Without a data directory
 //! all of it works but for that, and a job says that it is not durable. When the ledger is whole, its sum goes to the
 //! [`Counts`] that requests are answered from, and the tasks are dropped.
@@ -24,7 +24,7 @@ pub use memory::limit as memory_limit;
 use crate::compute::{self, Pool};
 use crate::counts::{Count, Counts};
 use crate::queens::Size;
-use crate::queens::count::{Kernel, Plan, memory_needed};
+use crate::queens::count::{Plan, memory_needed};
 use job::{Job, Run};
 use ledger::Ledger;
 use reading::Contents;
@@ -137,8 +137,6 @@ pub struct Settings {
     pub max_job: u32,
     /// How many bytes of memory a job may need; see [`memory_limit`].
     pub memory: Option<u64>,
-    /// How tasks are counted.
-    pub kernel: Kernel,
 }
 
 /// All jobs; clones share them.
@@ -149,7 +147,6 @@ struct Inner {
     pool: Pool,
     counts: Counts,
     memory: Option<u64>,
-    kernel: Kernel,
     store: Arc<Store>,
     unavailable: Option<String>,
     table: Mutex<Table>,
@@ -192,7 +189,6 @@ impl Jobs {
             pool,
             counts,
             memory: settings.memory,
-            kernel: settings.kernel,
             store: Arc::new(store),
             unavailable,
             table: Mutex::default(),

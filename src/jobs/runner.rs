@@ -11,7 +11,7 @@ use super::store::Change;
 use super::{State, Table};
 use crate::compute::{self, Failure};
 use crate::counts::Count;
-use crate::queens::count::{Plan, Worker};
+use crate::queens::count::{Kernel, Plan, Worker};
 use crate::queens::{Size, Stop, Stopped, symmetry};
 use std::ops::Range;
 use std::pin::pin;
@@ -73,7 +73,7 @@ async fn lane(inner: Arc<Inner>) {
                 if let Some(other) = other {
                     inner.give_back(other);
                 }
-                let worker = Worker::new(&choice.plan, inner.kernel);
+                let worker = Worker::new(&choice.plan, Kernel::Best);
                 Hands { n: choice.n, run: choice.run, worker, tasks: 0..0 }
             }
         };

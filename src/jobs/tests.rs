@@ -47,8 +47,7 @@ impl Drop for Folder {
 async fn open(directory: &Path, workers: usize) -> Jobs {
     let pool = Pool::new(workers, 1);
     let counts = Counts::new(pool.clone());
-    Jobs::open(pool, counts, Settings { data_dir: Some(directory.to_owned()), max_job: 22, ..Settings::default() })
-        .await
+    Jobs::open(pool, counts, Settings { data_dir: Some(directory.to_owned()), max_job: 22, memory: None }).await
 }
 
 async fn ended(jobs: &Jobs, n: u32) -> Snapshot {
@@ -189,7 +188,7 @@ fn a_foreign_file_is_set_aside() {
 #[tokio::test]
 async fn a_job_that_does_not_fit_the_memory_fails() {
     let pool = Pool::new(2, 1);
-    let settings = Settings { max_job: 27, memory: Some(100 << 20), ..Settings::default() };
+    let settings = Settings { data_dir: None, max_job: 27, memory: Some(100 << 20) };
     let jobs = Jobs::open(pool.clone(), Counts::new(pool), settings).await;
     let job = jobs.put(size(22)).await.expect("available");
     assert_eq!(job.state, State::Failed);
