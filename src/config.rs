@@ -19,7 +19,7 @@ pub const AUTO_TRY_MAX: u32 = 29;
 pub const COUNT_TRY_MAX: u32 = 12;
 /// The default of `--max-count`: the largest n that a quiet machine with two cores counts in about two seconds.
 pub const MAX_COUNT_DEFAULT: u32 = 18;
-/// The default of `--max-job`: the largest n that such a machine counts within a day.
+/// The default of `--max-job`: the largest n that such a machine counts within hours.
 pub const MAX_JOB_DEFAULT: u32 = 22;
 
 /// The command line.

@@ -84,6 +84,16 @@ struct JobList {
     jobs: Vec<JobAnswer>,
 }
 
+/// An event; its data is the job.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct JobEvent {
+    /// `running` until the last one, which has the final state.
+    id: String,
+    /// The job as JSON.
+    data: String,
+}
+
 impl From<&Snapshot> for JobAnswer {
     fn from(job: &Snapshot) -> Self {
         use crate::jobs::State;
@@ -218,7 +228,7 @@ pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Res
         ("Last-Event-ID" = inline(Option<String>), Header, description = "The last event seen, sent by a client that reconnects"),
     ),
     responses(
-        (status = 200, description = "The events", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "The events", body = JobEvent, content_type = "text/event-stream"),
         (status = 204, description = "The last event seen was the final state; there is no more"),
         JobProblems,
     )

@@ -146,6 +146,13 @@ pub fn read_job(n: u32, record: &[u8]) -> Result<(JobRecord, bool), Unread> {
     Ok((JobRecord { state, reason, turned }, current))
 }
 
+/// A range as a service with another plan would write it.
+#[cfg(test)]
+pub fn write_range_of_other_plan(n: u32, from: u64, part: Part) -> Vec<u8> {
+    let text = [&(Plan::VERSION + 1).to_be_bytes(), &write_range(n, from, part)[12..]].concat();
+    [&checksum(About::Range(n, from), &text), text.as_slice()].concat()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,9 +188,7 @@ mod tests {
 
     #[test]
     fn another_plan_s_tasks_are_not_read() {
-        let (about, old) = (About::Range(18, 3), (Plan::VERSION + 1).to_be_bytes());
-        let text = [old.as_slice(), &9_u64.to_be_bytes(), &7_u64.to_be_bytes()].concat();
-        let record = [checksum(about, &text).as_slice(), &text].concat();
+        let record = write_range_of_other_plan(18, 3, Part { to: 9, sum: 7 });
         assert_eq!(read_range(18, 3, &record), Err(Unread::OldPlan));
     }
 }

@@ -92,7 +92,9 @@ async fn lane(inner: Arc<Inner>) {
                 tracing::error!(n = choice.n.get(), message, "a task of a job panicked");
                 inner.fail(choice.run, "a task failed by a bug in the service; its log has the details");
             }
-            Err(Failure::TimeLimit | Failure::Overloaded) => {} // stopped, and has no time limit of its own
+            // Nobody stops a task but by ending its run, and then this run is not found. If it were otherwise, the
+            // tasks that were in hand would be missing for ever.
+            Err(Failure::TimeLimit | Failure::Overloaded) => inner.fail(choice.run, "a task was stopped; PUT goes on"),
         }
         inner.settle(choice.n).await;
     }

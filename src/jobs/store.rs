@@ -5,17 +5,14 @@
 //! **set aside** under another name, with what was sound written into a new one. A file that cannot be had at all
 //! (another process holds it, the folder is not writable, the disk is full) is not damaged, and stays where it is.
 
-use super::State;
-use super::ledger::{Ledger, Part};
-use super::record::{self, JobRecord, Unread};
+use super::ledger::Part;
+use super::reading::{Contents, Finding, Reading};
+use super::record::{self, JobRecord};
 use crate::compute::panic_message;
 use crate::counts::Count;
-use crate::queens::Size;
-use crate::queens::count::Plan;
 use redb::{
     Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, StorageError, TableDefinition, TableError,
 };
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -45,15 +42,6 @@ pub enum Change {
     Range(u32, u64, Option<Part>),
     /// A finished count.
     Count(u32, Count),
-}
-
-/// What a file says.
-#[derive(Debug, Default)]
-pub struct Contents {
-    /// The jobs.
-    pub jobs: BTreeMap<u32, (JobRecord, Ledger)>,
-    /// The finished counts.
-    pub counts: BTreeMap<u32, Count>,
 }
 
 /// Where changes go: a file, or nowhere.
@@ -208,9 +196,6 @@ fn open(path: &Path) -> Result<Database, Trouble> {
     Ok(Database::builder().set_cache_size(CACHE).set_check_integrity_on_open(true).create(path)?)
 }
 
-/// What is not as it should be in a file that can be read: a word for its new name, and the reason.
-type Finding = Option<(&'static str, String)>;
-
 /// Opens and reads the file; one that is not there or empty is made.
 fn read(path: &Path) -> Result<(Database, Contents, Finding), Trouble> {
     let database = open(path)?;
@@ -245,97 +230,6 @@ fn read(path: &Path) -> Result<(Database, Contents, Finding), Trouble> {
     drop(transaction);
     let (contents, finding) = reading.end();
     Ok((database, contents, finding))
-}
-
-/// What has been read so far.
-#[derive(Default)]
-struct Reading {
-    contents: Contents,
-    /// What is wrong with the records of an n.
-    wrong: BTreeMap<u32, String>,
-    /// The n whose finished tasks are another plan's.
-    old: BTreeMap<u32, ()>,
-}
-
-impl Reading {
-    fn count(&mut self, n: u32, value: &[u8]) {
-        match size(n).map(|size| record::read_count(size, value)) {
-            Some(Ok(count)) => drop(self.contents.counts.insert(n, count)),
-            Some(Err(_)) | None => self.is_wrong(n, "its finished count is damaged"),
-        }
-    }
-
-    fn job(&mut self, n: u32, value: &[u8]) {
-        match size(n).map(|_| record::read_job(n, value)) {
-            Some(Ok((mut job, current))) => {
-                let mut ledger = Ledger::default();
-                if !current {
-                    job.turned = [None; 2];
-                    self.old.insert(n, ());
-                }
-                let [half_turn, quarter_turn] = job.turned;
-                half_turn.into_iter().for_each(|count| ledger.set_half_turn(count));
-                quarter_turn.into_iter().for_each(|count| ledger.set_quarter_turn(count));
-                self.contents.jobs.insert(n, (job, ledger));
-            }
-            Some(Err(_)) | None => self.is_wrong(n, "its state is damaged"),
-        }
-    }
-
-    fn range(&mut self, n: u32, from: u64, value: &[u8]) {
-        let Some(plan) = size(n).and_then(Plan::new) else { return self.is_wrong(n, "there is no such size") };
-        match record::read_range(n, from, value) {
-            Err(Unread::OldPlan) => drop(self.old.insert(n, ())),
-            Err(Unread::Damaged) => self.is_wrong(n, "some of its finished tasks are damaged"),
-            Ok(part) => match self.contents.jobs.get_mut(&n) {
-                None => self.is_wrong(n, "it has finished tasks, but no state"),
-                Some((_, ledger)) => {
-                    if part.to > plan.tasks() || !ledger.add(from..part.to, part.sum) {
-                        self.is_wrong(n, "its finished tasks contradict each other or its plan");
-                    }
-                }
-            },
-        }
-    }
-
-    fn is_wrong(&mut self, n: u32, reason: &str) {
-        self.wrong.entry(n).or_insert_with(|| reason.to_owned());
-    }
-
-    /// The sound part, and what is wrong with the rest. A job with damaged records has failed and starts anew; one
-    /// of another plan goes on from the start.
-    fn end(self) -> (Contents, Finding) {
-        let Self { mut contents, mut wrong, old } = self;
-        for (n, (job, ledger)) in &mut contents.jobs {
-            match (job.state, contents.counts.contains_key(n)) {
-                (State::Done, false) => drop(wrong.insert(*n, "its finished count is missing".to_owned())),
-                (State::Done, true) => ledger.clear(),
-                _ => {}
-            }
-            if old.contains_key(n) {
-                ledger.clear();
-            }
-        }
-        for (&n, reason) in &wrong {
-            if size(n).is_some() {
-                let reason = format!("the ledger was damaged ({reason}) and has been set aside; PUT starts anew");
-                let failed = JobRecord { state: State::Failed, reason: Some(reason), turned: [None; 2] };
-                contents.jobs.insert(n, (failed, Ledger::default()));
-            }
-        }
-        let list = wrong.iter().map(|(n, reason)| format!("n = {n}: {reason}")).collect::<Vec<_>>().join("; ");
-        let finding = match (wrong.is_empty(), old.is_empty()) {
-            (false, _) => Some(("damaged", list)),
-            (true, false) => Some(("old-plan", "its tasks are those of another version of the plan".to_owned())),
-            (true, true) => None,
-        };
-        (contents, finding)
-    }
-}
-
-/// A size that jobs may have.
-fn size(n: u32) -> Option<Size> {
-    Size::new(n).filter(|size| size.get() <= Plan::MAX)
 }
 
 fn write(database: &Database, changes: &[Change]) -> Result<(), Trouble> {
