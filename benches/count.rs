@@ -1,24 +1,28 @@
-//! How long counting takes for a solution: the kernel, its portable twin and the plain bit-mask search, in one run.
+//! How long counting takes for a solution: the kernel, its portable twin, the plain bit-mask search and the lecture's
+//! routine, in one run.
 //!
 //! `cargo bench --bench count` prints nanoseconds of one thread's CPU time for each solution, the best of three rounds
-//! that take turns, and how many times as fast as the plain search that is. Only the ratios mean something on another
+//! that take turns, and how many times as fast as the lecture's routine that is. (The plain search counts one of two
+//! mirror images only, so it does half the work of a search for all.) Only the ratios mean something on another
 //! machine, or on a busy one. A benchmark harness would measure each function by itself, for a time of its own choosing,
 //! and give no ratios; what is wanted here is a page of plain code, so there is no harness and no dependency.
 
 #![allow(clippy::print_stdout, missing_docs)]
 
 use nqueens::queens::count::{Kernel, count, plain};
-use nqueens::queens::{Size, Stop};
+use nqueens::queens::{Size, Stop, backtrack};
 use std::time::{Duration, Instant};
 
 const ROUNDS: u32 = 3;
 
-/// The plain search is measured at this n only. Its time for a solution hardly depends on n.
+/// The plain search and the lecture's routine are measured at one n only. Their time for a solution hardly depends
+/// on n.
 const PLAIN: u32 = 14;
+const LECTURE: u32 = 13;
 
 fn main() {
     let sizes = [13, 14, 15, 16, 17, 18];
-    let mut plain_search = Best::default();
+    let (mut plain_search, mut lecture) = (Best::default(), Best::default());
     let mut joins = [[Best::default(); 2]; 6];
     for round in 0..ROUNDS {
         for (&n, joins) in sizes.iter().zip(&mut joins) {
@@ -30,14 +34,16 @@ fn main() {
             }
         }
         plain_search.take(PLAIN, |n, stop| plain::count(n, stop).ok());
+        lecture.take(LECTURE, |n, stop| backtrack::count(n, stop).ok().map(|(count, _)| count));
     }
-    let yardstick = plain_search.nanoseconds();
-    println!("plain bit-mask search, n = {PLAIN}: {yardstick:.0} ns a solution");
-    println!(" n    kernel          portable twin");
+    let (yardstick, plain_search) = (lecture.nanoseconds(), plain_search.nanoseconds());
+    println!("lecture's routine, n = {LECTURE}: {yardstick:.0} ns a solution");
+    println!("plain bit-mask search, n = {PLAIN}: {plain_search:.0} ns, {:.0}×", yardstick / plain_search);
+    println!(" n    kernel           portable twin");
     for (n, [best, portable]) in sizes.iter().zip(joins) {
         let [best, portable] = [best, portable].map(Best::nanoseconds);
         let times = |ns: f64| yardstick / ns;
-        println!("{n}  {best:6.1} ns {:4.0}×  {portable:6.1} ns {:4.0}×", times(best), times(portable));
+        println!("{n}  {best:6.1} ns {:5.0}×  {portable:6.1} ns {:5.0}×", times(best), times(portable));
     }
 }
 

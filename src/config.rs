@@ -37,10 +37,29 @@ pub struct Cli {
 pub enum Command {
     /// Serve HTTP (the default)
     Serve(Box<Config>),
+    /// Count the solutions of one size
+    Count(Count),
     /// Ask a running service on this machine for its health; exit code 0 if it is well, else 1
     Healthcheck(Healthcheck),
     /// Print the OpenAPI document as YAML
     Openapi,
+}
+
+/// What to count, and how.
+#[derive(Args, Debug)]
+pub struct Count {
+    /// The size to count
+    #[arg(value_name = "N", value_parser = number(1, published::MAX))]
+    pub n: u32,
+    /// Threads [default: this process's share of the CPUs, rounded up]
+    #[arg(long, value_name = "T", value_parser = number(1, 1024))]
+    pub threads: Option<u32>,
+    /// Use only instructions that every processor has
+    #[arg(long)]
+    pub portable: bool,
+    /// Print one line of JSON, as /count/N answers
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What the health check needs to know.
@@ -158,7 +177,7 @@ impl Config {
     /// half of one unused.)
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.workers.map_or_else(|| num_cpus::get().max(1), |workers| workers as usize)
+        self.workers.map_or_else(cpu_share, |workers| workers as usize)
     }
 
     /// The largest n of `/solve?method=try`: never more than `/solve` takes at all.
@@ -166,6 +185,12 @@ impl Config {
     pub fn max_try(&self) -> u32 {
         self.max_try.min(self.max_solve)
     }
+}
+
+/// The number of CPUs that this process may keep busy, at least 1.
+#[must_use]
+pub fn cpu_share() -> usize {
+    num_cpus::get().max(1)
 }
 
 impl Default for Config {

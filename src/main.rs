@@ -16,14 +16,12 @@ fn main() -> ExitCode {
             Ok(runtime) => runtime.block_on(cli::healthcheck(&settings)),
             Err(error) => fail(&format!("cannot start: {error}"), 1),
         },
-        Ok(Command::Openapi) => match std::io::stdout().write_all(&cli::openapi()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE, // the reader closed the pipe
+        Ok(Command::Count(settings)) => match cli::count(&settings) {
+            Ok(text) => print(text.as_bytes()),
+            Err(line) => fail(&line, 1),
         },
-        Err((text, 0)) => {
-            let _ = std::io::stdout().write_all(text.as_bytes());
-            ExitCode::SUCCESS
-        }
+        Ok(Command::Openapi) => print(&cli::openapi()),
+        Err((text, 0)) => print(text.as_bytes()),
         Err((text, code)) => fail(text.trim_end(), code as u8),
     }
 }
@@ -48,6 +46,13 @@ fn serve(config: Config) -> ExitCode {
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err((address, error)) => fail(&format!("cannot listen on {address}: {error}"), 1),
+    }
+}
+
+fn print(text: &[u8]) -> ExitCode {
+    match std::io::stdout().write_all(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE, // the reader closed the pipe
     }
 }
 

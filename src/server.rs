@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -38,6 +38,7 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
         connections,
         router: router(app.clone()),
         app,
+        make_room: Arc::default(),
         ending: CancellationToken::new(),
         cut_off: CancellationToken::new(),
         tasks: TaskTracker::new(),
@@ -73,6 +74,8 @@ struct Server {
     app: App,
     router: Router,
     connections: Arc<Semaphore>,
+    /// Idle connections should make room for one that waits to be accepted.
+    make_room: Arc<Notify>,
     /// Connections should end after the request under way.
     ending: CancellationToken,
     /// Connections should end now.
@@ -81,11 +84,12 @@ struct Server {
 }
 
 impl Server {
-    /// Accepts connections for ever. At the cap, new ones wait in the kernel's backlog.
+    /// Accepts connections for ever. At the cap, idle ones are closed, and new ones wait in the kernel's backlog until
+    /// there is room.
     async fn accept(&self, listener: &TcpListener) {
         let mut pause = Duration::ZERO;
         loop {
-            let Ok(permit) = Arc::clone(&self.connections).acquire_owned().await else { return };
+            let permit = self.room().await;
             match listener.accept().await {
                 Ok((stream, peer)) => {
                     pause = Duration::ZERO;
@@ -104,6 +108,18 @@ impl Server {
         }
     }
 
+    /// Waits until there may be one more connection.
+    async fn room(&self) -> OwnedSemaphorePermit {
+        loop {
+            let room = Arc::clone(&self.connections).acquire_owned();
+            // The semaphore is never closed, so all that can go wrong is that it takes too long.
+            if let Ok(Ok(permit)) = timeout(MAKE_ROOM_EVERY, room).await {
+                return permit;
+            }
+            self.make_room.notify_waiters();
+        }
+    }
+
     /// Tells the metrics how many connections are open.
     fn tell_connections(app: &App, connections: &Semaphore) {
         app.metrics.connections(app.config.max_connections as usize - connections.available_permits());
@@ -113,7 +129,13 @@ impl Server {
         // One that came when the service was ending already is answered so, but not waited for.
         let late = self.ending.is_cancelled();
         let ending = if late { CancellationToken::new() } else { self.ending.clone() };
-        let connection = serve(Guarded::new(stream, &self.app.config), peer, self.router.clone(), ending);
+        let connection = serve(
+            Guarded::new(stream, &self.app.config),
+            peer,
+            self.router.clone(),
+            ending,
+            Arc::clone(&self.make_room),
+        );
         let (app, cut_off, connections) = (self.app.clone(), self.cut_off.clone(), Arc::clone(&self.connections));
         let task = async move {
             tokio::select! {
@@ -131,9 +153,21 @@ impl Server {
     }
 }
 
+/// How long a full house waits before it looks for idle connections to close.
+const MAKE_ROOM_EVERY: Duration = Duration::from_millis(100);
+
+/// How many bytes of a request's header, and of an answer that its reader does not take, a connection may hold.
+const BUFFER: usize = 64 << 10;
+
 /// Serves one connection to its end.
-async fn serve(stream: Guarded<TcpStream>, peer: SocketAddr, router: Router, ending: CancellationToken) {
-    let phase = stream.phase();
+async fn serve(
+    stream: Guarded<TcpStream>,
+    peer: SocketAddr,
+    router: Router,
+    ending: CancellationToken,
+    make_room: Arc<Notify>,
+) {
+    let (phase, its_phase) = (stream.phase(), stream.phase());
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         let answering = phase.answering();
         let mut request = request.map(axum::body::Body::new);
@@ -144,13 +178,18 @@ async fn serve(stream: Guarded<TcpStream>, peer: SocketAddr, router: Router, end
     let connection = http1::Builder::new()
         .timer(hyper_util::rt::TokioTimer::new())
         .header_read_timeout(None)
+        .max_buf_size(BUFFER)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     // An error here is the caller's: it left, was too slow, or did not speak HTTP. Its access line tells enough.
-    tokio::select! {
-        ended = connection.as_mut() => { let _ = ended; return; }
-        () = ending.cancelled() => connection.as_mut().graceful_shutdown(),
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => { let _ = ended; return; }
+            () = ending.cancelled() => break,
+            () = make_room.notified() => if its_phase.is_idle() { break },
+        }
     }
+    connection.as_mut().graceful_shutdown(); // at once where idle, else after the request under way
     let _ = connection.await;
 }
 

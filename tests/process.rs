@@ -103,6 +103,30 @@ fn a_bad_value_is_one_line_and_exit_code_2_by_flag_and_by_environment() {
 }
 
 #[test]
+fn counting_from_the_command_line() {
+    let json = |words: &[&str]| -> serde_json::Value {
+        let output = output(words);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(output.stderr.is_empty(), "no progress bar where nobody watches");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let expected = serde_json::json!({
+        "n": 15, "count": 2_279_184, "count_text": "2279184", "fundamental": 285_053, "fundamental_text": "285053",
+        "symmetric": {"half_turn": 1240, "quarter_turn": 0}, "method": "search"
+    });
+    for words in [&["--threads", "1"][..], &["--threads", "3"], &["--portable"], &[]] {
+        assert_eq!(json(&[&["count", "15", "--json"], words].concat()), expected);
+    }
+    assert_eq!(json(&["count", "1", "--json"])["fundamental"], 1);
+    let text = output(&["count", "8"]).stdout;
+    assert!(String::from_utf8_lossy(&text).starts_with("n = 8\nsolutions     92\nfundamental   12\n"));
+    for n in ["0", "28", "x", "-1"] {
+        let output = output(&["count", n]);
+        assert_eq!((output.status.code(), output.stderr.iter().filter(|&&byte| byte == b'\n').count()), (Some(2), 1));
+    }
+}
+
+#[test]
 fn an_address_in_use_is_one_line_and_exit_code_1() {
     let service = Service::start(&[]);
     let output = output(&["--listen", &service.address]);

@@ -95,12 +95,11 @@ pub fn parse(text: &Text, fields: &'static [&'static str], max: u32, what: &str)
         let detail = format!("{what} takes boards of 1 to {max} rows; this one has {length}.");
         return Err(Problem::SizeOutOfRange { n: Some(length as u64), min: 1, max, detail, job: None });
     }
-    let board = Board::new(parsed.b).map_err(|error| Problem::OffBoard {
-        detail: match error {
-            BoardError::Length(_) => format!("{error}."),
-            BoardError::Column { row, n, .. } => {
-                format!("Row {row} names no column of this board; its columns are 1 to {n}, and 0 means no queen.")
-            }
+    let board = Board::new(parsed.b).map_err(|error| match error {
+        BoardError::Length(_) => Problem::OffBoard { detail: format!("{error}."), path: "b".to_owned() },
+        BoardError::Column { row, n, .. } => Problem::OffBoard {
+            detail: format!("Row {row} names no column of this board; its columns are 1 to {n}, and 0 means no queen."),
+            path: format!("b[{}]", row - 1),
         },
     })?;
     Ok(Question { board, blocked: parsed.blocked })
@@ -177,7 +176,7 @@ impl<'de, T: DeserializeSeed<'de> + Copy> Visitor<'de> for ListOf<T> {
     }
 }
 
-/// A whole number. One that no board has as a row or column, negative ones too, becomes the largest there is, so that
+/// A whole number, which JSON may write as 8 or as 8.0. One that no board has as a row or column, negative ones too, becomes the largest there is, so that
 /// it is refused as off the board and not as unreadable.
 #[derive(Clone, Copy)]
 struct Number;
@@ -206,7 +205,12 @@ impl Visitor<'_> for Number {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<u32, E> {
-        Err(E::invalid_type(Unexpected::Float(number), &self))
+        // The conversion saturates, so what is too large stays too large.
+        if number.fract() == 0.0 && number >= 0.0 {
+            Ok(number as u32)
+        } else {
+            Err(E::invalid_value(Unexpected::Float(number), &self))
+        }
     }
 }
 
@@ -250,7 +254,7 @@ mod tests {
 
     #[test]
     fn boards_and_blocked_squares() {
-        let question = parse(r#" {"blocked": [[1, 2], [3,4]], "b": [0, 2, 0, 0]} "#).expect("well formed");
+        let question = parse(r#" {"blocked": [[1, 2], [3,4.0]], "b": [0, 2.0, 0, 0]} "#).expect("well formed");
         assert_eq!(question.board.columns(), [0, 2, 0, 0]);
         assert_eq!(question.blocked, [(1, 2), (3, 4)]);
     }
@@ -268,7 +272,7 @@ mod tests {
             ("{\"b\":null}", "b", "a list"),
             ("{\"b\":{\"0\":1}}", "b", "a list"),
             ("{\"b\":[\"8\"]}", "b[0]", "a whole number"),
-            ("{\"b\":[1,8.0]}", "b[1]", "a whole number"),
+            ("{\"b\":[1,8.5]}", "b[1]", "a whole number"),
             ("{\"b\":[1,1e400]}", "b[1]", "not JSON"),
             ("{\"b\":[true]}", "b[0]", "a whole number"),
             ("{\"b\":[[1]]}", "b[0]", "a whole number"),
@@ -295,7 +299,14 @@ mod tests {
 
     #[test]
     fn what_is_off_the_board_is_understood_and_refused() {
-        for text in ["{\"b\":[2]}", "{\"b\":[-1]}", "{\"b\":[4294967296]}", "{\"b\":[0,0,18446744073709551615]}"] {
+        for text in [
+            "{\"b\":[2]}",
+            "{\"b\":[-1]}",
+            "{\"b\":[1e30]}",
+            "{\"b\":[99999999999999999999]}",
+            "{\"b\":[4294967296]}",
+            "{\"b\":[0,0,18446744073709551615]}",
+        ] {
             assert!(matches!(parse(text), Err(Problem::OffBoard { .. })), "{text}");
         }
         let long = format!("{{\"b\":[0{}]}}", ",0".repeat(100));

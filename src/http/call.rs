@@ -4,7 +4,7 @@ use super::negotiate::{self, Format};
 use super::problem::Problem;
 use crate::queens::{Board, Size};
 use axum::extract::{FromRequestParts, RawPathParams};
-use axum::http::header::{ACCEPT, IF_NONE_MATCH};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, IF_NONE_MATCH, TRANSFER_ENCODING};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method};
 use std::fmt::Display;
@@ -27,13 +27,29 @@ pub struct Call {
 impl<S: Sync> FromRequestParts<S> for Call {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        if parts.method != Method::POST {
+            NoBody::from_request_parts(parts, state).await?;
+        }
         Ok(Self {
             head: parts.method == Method::HEAD,
             headers: std::mem::take(&mut parts.headers),
             query: parts.uri.query().unwrap_or_default().to_owned(),
             arrival: parts.extensions.get::<Arrival>().map_or_else(Instant::now, |arrival| arrival.0),
         })
+    }
+}
+
+/// That a request has no body. Looked at by the routes that take none, so that a wrong path or method is told first.
+pub struct NoBody;
+
+impl<S: Sync> FromRequestParts<S> for NoBody {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let announced = parts.headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0");
+        let has_body = announced || parts.headers.contains_key(TRANSFER_ENCODING);
+        if has_body { Err(Problem::UnexpectedBody) } else { Ok(Self) }
     }
 }
 
@@ -166,6 +182,7 @@ impl Parameters {
         let board = Board::new(columns).ok().filter(|board| board.size() == n && board.is_full());
         board.map(Some).ok_or_else(|| Problem::OffBoard {
             detail: format!("'{name}' must be {n} columns, each from 1 to {n}: a queen in every row."),
+            path: name.to_owned(),
         })
     }
 

@@ -22,6 +22,7 @@ const BODY_MAX: usize = 256 << 10;
 /// A started board, and squares that must stay without a queen.
 #[derive(ToSchema)]
 #[schema(as = CompleteQuestion)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct Question {
     /// The array B: the column of each row's queen, row 1 first; 0 for a row that is to be filled.
@@ -129,7 +130,9 @@ fn completions(question: &body::Question, limit: usize, stop: &Stop) -> Result<R
             total: conflicts.total,
         },
         Err(CompleteError::OnBlocked { row, column }) => Problem::QueenOnBlocked { row, column },
-        Err(error @ CompleteError::OffBoard { .. }) => Problem::OffBoard { detail: format!("'blocked': {error}.") },
+        Err(error @ CompleteError::OffBoard { .. }) => {
+            Problem::OffBoard { detail: format!("'blocked': {error}."), path: "blocked".to_owned() }
+        }
         Err(CompleteError::TooLarge(n)) => Problem::SizeOutOfRange {
             n: Some(n.get().into()),
             min: 1,

@@ -6,12 +6,11 @@ use super::document::Problems;
 use super::negotiate::Format;
 use super::problem::Problem;
 use super::solve::StepsAnswer;
-use super::state::App;
-use crate::compute::flights::Flights;
+use super::state::{App, Counted};
 use crate::config::COUNT_TRY_MAX;
 use crate::counts::Count;
 use crate::queens::Size;
-use crate::queens::backtrack::{self, Steps};
+use crate::queens::backtrack;
 use crate::queens::published::{self, Published};
 use axum::extract::State;
 use axum::response::Response;
@@ -101,16 +100,6 @@ struct Source {
     note: &'static str,
 }
 
-/// The lecture's routine run to its end.
-#[derive(Debug)]
-pub struct Counted {
-    count: u64,
-    steps: Steps,
-}
-
-/// The counts by the lecture's routine so far, by size.
-pub type TryCounts = Flights<Counted>;
-
 /// The number of solutions of the n-queens puzzle
 ///
 /// `search` is counted by this service, now or before; `try` by the lecture's routine run to its end, with the number
@@ -182,7 +171,17 @@ async fn by_search(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Probl
     }
     let found = app.counts.get(n, deadline).await;
     let count = found.map_err(|failure| Problem::of_failure(failure, limit))?;
-    Ok(CountAnswer::new(n, Method::Search, count.all).with_classes(*count))
+    Ok(searched(n, *count))
+}
+
+fn searched(n: Size, count: Count) -> CountAnswer {
+    CountAnswer::new(n, Method::Search, count.all).with_classes(count)
+}
+
+/// The answer of `/count/{n}` to a count, as JSON text.
+#[must_use]
+pub fn counted_json(n: Size, count: Count) -> String {
+    super::json(&searched(n, count)).unwrap_or_default() // numbers and names always can be written
 }
 
 async fn by_try(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {

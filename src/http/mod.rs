@@ -1,9 +1,9 @@
 //! The HTTP surface: one file a resource, and what they share.
 //!
-//! A request goes through [`edge`](self), then cross-origin rules, compression and a net for panics, to its route's
-//! handler. A handler parses what it is asked ([`call`]), answers conditions without searching ([`caching`]), calls
-//! one function of the puzzle through the pool, and says it in the negotiated format ([`negotiate`]). Every error is
-//! a [`problem`].
+//! A request goes through `edge`, then cross-origin rules, compression and a net for panics, to its route's
+//! handler. A handler parses what it is asked (`call`), answers conditions without searching (`caching`), calls
+//! one function of the puzzle through the pool, and says it in the negotiated format (`negotiate`). Every error is
+//! a `problem`.
 
 mod body;
 mod caching;
@@ -25,6 +25,7 @@ mod stream;
 mod trace;
 mod verify;
 
+pub use count::counted_json;
 pub use document::Document;
 pub use edge::Peer;
 pub use state::App;

@@ -88,6 +88,8 @@ pub enum Problem {
     OffBoard {
         /// Which square or list, and what the board has.
         detail: String,
+        /// Its place in the body, or the parameter's name.
+        path: String,
     },
     /// Queens that were to be kept attack each other.
     AttackingQueens {
@@ -218,7 +220,7 @@ impl Problem {
             Self::NotAcceptable { detail, .. }
             | Self::SizeOutOfRange { detail, .. }
             | Self::InvalidBody { detail, .. }
-            | Self::OffBoard { detail } => detail.clone(),
+            | Self::OffBoard { detail, .. } => detail.clone(),
             Self::BodyTimeout { limit } => format!("The body did not come within {limit:?}."),
             Self::BodyTooLarge { max_bytes } => format!("This route takes bodies of at most {max_bytes} bytes."),
             Self::UnsupportedMediaType => {
@@ -252,9 +254,9 @@ impl Problem {
             }
             Self::SizeOutOfRange { n: Some(n), min, max, .. } => json!({ "n": n, "min": min, "max": max }),
             Self::SizeOutOfRange { n: None, min, max, .. } => json!({ "min": min, "max": max }),
+            Self::InvalidBody { path, .. } | Self::OffBoard { path, .. } => json!({ "path": path }),
             Self::NoSuchJob { n } => json!({ "n": n }),
             Self::JobIsFinal { n, state } => json!({ "n": n, "state": state }),
-            Self::InvalidBody { path, .. } => json!({ "path": path }),
             Self::BodyTooLarge { max_bytes } => json!({ "max_bytes": max_bytes }),
             Self::ValueOutOfRange { parameter, min, max } => json!({ "parameter": parameter, "min": min, "max": max }),
             Self::AttackingQueens { conflicts, total } => json!({ "conflicts": conflicts, "conflicts_total": total }),
@@ -266,7 +268,6 @@ impl Problem {
             | Self::MethodNotAllowed
             | Self::BodyTimeout { .. }
             | Self::UnsupportedMediaType
-            | Self::OffBoard { .. }
             | Self::Internal { .. }
             | Self::Overloaded
             | Self::TimeLimit { .. }

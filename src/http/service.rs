@@ -1,6 +1,6 @@
 //! The routes about the service itself: index, health, metrics, the OpenAPI document and its reader.
 
-use super::call::Call;
+use super::call::{Call, NoBody};
 use super::document::PlainProblems;
 use super::problem::Problem;
 use super::state::App;
@@ -39,7 +39,7 @@ pub struct Health {
     (status = 200, description = "It answers", body = Health, content_type = "application/json"),
     PlainProblems,
 ))]
-pub async fn healthz() -> Json<Health> {
+pub async fn healthz(_: NoBody) -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
@@ -48,7 +48,7 @@ pub async fn healthz() -> Json<Health> {
     (status = 200, description = "It takes requests", body = Health, content_type = "application/json"),
     PlainProblems,
 ))]
-pub async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
+pub async fn readyz(State(app): State<App>, _: NoBody) -> Result<Json<Health>, Problem> {
     if app.is_ending() { Err(Problem::ShuttingDown) } else { Ok(Json(Health { status: "ready" })) }
 }
 
@@ -57,7 +57,7 @@ pub async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
     (status = 200, description = "The metrics", body = String, content_type = "text/plain"),
     PlainProblems,
 ))]
-pub async fn metrics(State(app): State<App>) -> impl IntoResponse {
+pub async fn metrics(State(app): State<App>, _: NoBody) -> impl IntoResponse {
     let load = app.pool.load();
     app.metrics.searches(load.running, load.waiting);
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.render())
@@ -84,17 +84,17 @@ pub async fn openapi_json(State(app): State<App>, call: Call) -> Result<impl Int
 }
 
 /// `/docs`: to the reader's folder, from where its relative links work, behind a path prefix too.
-pub async fn docs() -> impl IntoResponse {
+pub async fn docs(_: NoBody) -> impl IntoResponse {
     (StatusCode::PERMANENT_REDIRECT, [(LOCATION, "docs/"), FOR_A_WHILE])
 }
 
 /// `/docs/`: the reader's page.
-pub async fn docs_page() -> Result<impl IntoResponse, Problem> {
+pub async fn docs_page(_: NoBody) -> Result<impl IntoResponse, Problem> {
     docs_file_named("index.html")
 }
 
 /// `/docs/{file}`: a file of the reader.
-pub async fn docs_file(file: Option<Path<String>>) -> Result<impl IntoResponse, Problem> {
+pub async fn docs_file(file: Option<Path<String>>, _: NoBody) -> Result<impl IntoResponse, Problem> {
     let Some(Path(file)) = file else { return Err(Problem::NotFound) };
     docs_file_named(&file)
 }

@@ -5,8 +5,7 @@ use super::call::{Call, RequestedSize};
 use super::document::Problems;
 use super::negotiate::Format;
 use super::problem::Problem;
-use super::state::App;
-use crate::compute::flights::Flights;
+use super::state::{App, Solved};
 use crate::config::AUTO_TRY_MAX;
 use crate::queens::backtrack::{self, Steps};
 use crate::queens::explicit::Explicit;
@@ -103,16 +102,6 @@ impl From<Steps> for StepsAnswer {
         Self { r#try: try_calls, safe, record, move_off }
     }
 }
-
-/// What the lecture's search found, kept for the next caller.
-#[derive(Debug)]
-pub struct Solved {
-    board: Option<Board>,
-    steps: Steps,
-}
-
-/// The first solutions found so far, by size.
-pub type FirstSolutions = Flights<Solved>;
 
 fn first_solution(n: Size, stop: &Stop) -> Result<Solved, Stopped> {
     let (board, steps) = backtrack::first_solution(n, stop)?;

@@ -1,15 +1,15 @@
 //! What all requests share.
 
 use super::call::Call;
-use super::count::TryCounts;
 use super::document::Document;
 use super::problem::Problem;
-use super::solve::FirstSolutions;
 use crate::compute::Pool;
+use crate::compute::flights::Flights;
 use crate::config::Config;
 use crate::counts::Counts;
 use crate::jobs::{self, Jobs};
-use crate::queens::{Stop, Stopped};
+use crate::queens::backtrack::Steps;
+use crate::queens::{Board, Stop, Stopped};
 use crate::telemetry::{AccessLog, Metrics};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -31,12 +31,12 @@ pub struct Inner {
     pub pool: Pool,
     /// The counts.
     pub counts: Counts,
+    /// The first solutions by the lecture's routine, by size.
+    pub first_solutions: Flights<Solved>,
+    /// The counts by the lecture's routine, by size.
+    pub try_counts: Flights<Counted>,
     /// The long counts.
     pub jobs: Jobs,
-    /// The first solutions.
-    pub first_solutions: FirstSolutions,
-    /// The counts by the lecture's routine.
-    pub try_counts: TryCounts,
     /// Bytes that request bodies may still take, all together.
     pub body_room: Arc<Semaphore>,
     /// The OpenAPI document.
@@ -46,6 +46,24 @@ pub struct Inner {
     /// Where access lines go.
     pub access_log: AccessLog,
     ending: AtomicBool,
+}
+
+/// What the lecture's routine found until its first solution.
+#[derive(Debug)]
+pub struct Solved {
+    /// The first solution, if there is one.
+    pub board: Option<Board>,
+    /// The steps to it, or to the end.
+    pub steps: Steps,
+}
+
+/// What the lecture's routine found until its end.
+#[derive(Debug)]
+pub struct Counted {
+    /// The number of solutions.
+    pub count: u64,
+    /// The steps.
+    pub steps: Steps,
 }
 
 impl App {
@@ -58,8 +76,8 @@ impl App {
         Self(Arc::new(Inner {
             jobs: Jobs::open(pool.clone(), counts.clone(), settings).await,
             counts,
-            first_solutions: FirstSolutions::default(),
-            try_counts: TryCounts::default(),
+            first_solutions: Flights::default(),
+            try_counts: Flights::default(),
             body_room: Arc::new(Semaphore::new(BODY_ROOM)),
             document: super::document(&config),
             config,

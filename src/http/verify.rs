@@ -23,6 +23,7 @@ pub const CONFLICTS_MAX: usize = 1000;
 /// A board to look at.
 #[derive(ToSchema)]
 #[schema(as = VerifyQuestion)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct Question {
     /// The array B: the column of each row's queen, row 1 first; 0 for an empty row.

@@ -1,12 +1,12 @@
 //! Long counts that survive a restart: one **job** for each n.
 //!
 //! A job is the tasks of a counting plan, and the two symmetric counts. What each task gave goes to the job's
-//! [`Ledger`](ledger::Ledger), which is written to the data directory about once a second ([`store`], [`record`]); so
+//! `Ledger`, which is written to the data directory about once a second (`store`, `record`, `reading`); so
 //! a killed process loses about a second of work, and one that ends in order loses nothing. Without a data directory
 //! all of it works but for that, and a job says that it is not durable. When the ledger is whole, its sum goes to the
 //! [`Counts`] that requests are answered from, and the tasks are dropped.
 //!
-//! [`runner`]: the lanes in which tasks run. [`pace`]: how much of the work is done. [`memory`]: what a job may need.
+//! `runner`: the lanes in which tasks run. `pace`: how much of the work is done. `memory`: what a job may need.
 
 mod job;
 mod ledger;

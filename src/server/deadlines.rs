@@ -41,6 +41,11 @@ impl Phase {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (doing, since);
     }
 
+    /// Whether an answer is finished and the next request has not begun.
+    pub(super) fn is_idle(&self) -> bool {
+        self.get().0 == Doing::Idle
+    }
+
     /// A request is being answered until the returned value is dropped.
     pub(super) fn answering(&self) -> Answering {
         self.set(Doing::Answering, Instant::now());

@@ -116,3 +116,19 @@ async fn at_the_cap_connections_wait_and_are_served_when_one_is_free() {
     let answer = timeout(Duration::from_secs(2), service.get("/healthz")).await.expect("served");
     assert_eq!(answer.status, 200);
 }
+
+#[tokio::test]
+async fn at_the_cap_idle_connections_make_room() {
+    let service = Service::start(Config { max_connections: 2, ..config() }).await;
+    let mut idle = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(service.address).await.expect("a connection");
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
+        assert!(stream.read(&mut [0; 1024]).await.expect("an answer") > 0);
+        idle.push(stream);
+    }
+    let answer = timeout(Duration::from_secs(2), service.get("/healthz")).await.expect("served");
+    assert_eq!(answer.status, 200);
+    let closed = timeout(Duration::from_secs(2), idle[0].read(&mut [0; 1024])).await.expect("closed");
+    assert_eq!(closed.expect("in order"), 0);
+}

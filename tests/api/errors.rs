@@ -109,11 +109,13 @@ async fn nothing_acceptable() {
 #[tokio::test]
 async fn a_body_where_none_belongs() {
     let service = Service::default().await;
-    for path in ["/solve/8", "/count/8", "/healthz", "/"] {
+    for path in ["/solve/8", "/count/8", "/healthz", "/", "/docs/"] {
         let answer = service.send(Method::GET, path, &[], "{}").await;
         answer.is_problem(400, "unexpected-body");
         assert_eq!(answer.header("connection"), Some("close"));
     }
+    service.send(Method::PUT, "/verify", &[], "{}").await.is_problem(405, "method-not-allowed");
+    service.send(Method::GET, "/complete", &[], "{}").await.is_problem(405, "method-not-allowed");
     let chunked = "GET /solve/8 HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
     assert!(service.raw(chunked.as_bytes()).await.starts_with("HTTP/1.1 400 "));
 }

@@ -55,16 +55,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of solutions of size `n`, counted by `threads` threads; `None` above [`Plan::MAX`].
 ///
-/// No sum overflows: every task counts different solutions, and up to [`Plan::MAX`] all of them are less than 2^58.
-///
 /// # Errors
 /// [`Stopped`] when `stop` is set before all is counted.
 #[must_use]
 pub fn count(n: Size, threads: usize, kernel: Kernel, stop: &Stop) -> Option<Result<u64, Stopped>> {
-    let plan = Plan::new(n)?;
-    let next = AtomicU64::new(0);
+    Some(run(&Plan::new(n)?, threads, kernel, stop, &AtomicU64::new(0)))
+}
+
+/// The sum of all tasks of a plan, run by `threads` threads. They take tasks from `next`, which others may read to
+/// see how far it is: all tasks below are done or under way.
+///
+/// No sum overflows: every task counts different solutions, and up to [`Plan::MAX`] all of them are less than 2^58.
+///
+/// # Errors
+/// [`Stopped`] when `stop` is set before all is counted.
+pub fn run(plan: &Plan, threads: usize, kernel: Kernel, stop: &Stop, next: &AtomicU64) -> Result<u64, Stopped> {
     let work = || {
-        let mut worker = Worker::new(&plan, kernel);
+        let mut worker = Worker::new(plan, kernel);
         let mut sum = 0;
         loop {
             let task = next.fetch_add(1, Ordering::Relaxed);
@@ -74,7 +81,7 @@ pub fn count(n: Size, threads: usize, kernel: Kernel, stop: &Stop) -> Option<Res
             sum += worker.run(task, stop)?;
         }
     };
-    Some(std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let others: Vec<_> =
             (1..threads as u64).take_while(|&thread| thread < plan.tasks()).map(|_| scope.spawn(work)).collect();
         let mut sum = work();
@@ -83,7 +90,7 @@ pub fn count(n: Size, threads: usize, kernel: Kernel, stop: &Stop) -> Option<Res
             sum = sum.and_then(|sum| Ok(sum + more?));
         }
         sum
-    }))
+    })
 }
 
 /// About how many bytes counting takes at most with so many threads, for whoever must refuse what does not fit. As
