@@ -30,6 +30,7 @@ use ledger::Ledger;
 use reading::Contents;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::Store;
@@ -155,6 +156,8 @@ struct Inner {
     /// There is something for the lanes to do, or for the upkeep.
     work: Notify,
     closed: CancellationToken,
+    /// The file has been let go, after the last write.
+    released: AtomicBool,
 }
 
 #[derive(Default)]
@@ -195,6 +198,7 @@ impl Jobs {
             writing: tokio::sync::Mutex::default(),
             work: Notify::new(),
             closed: CancellationToken::new(),
+            released: AtomicBool::new(false),
         }));
         jobs.0.load(contents, settings.max_job);
         runner::start(&jobs.0);
@@ -304,6 +308,11 @@ impl Jobs {
     pub async fn end(&self) {
         self.close();
         let _ = self.0.flush().await; // logged there
+        let writing = self.0.writing.lock().await;
+        self.0.released.store(true, Ordering::SeqCst);
+        drop(writing);
+        let store = Arc::clone(&self.0.store);
+        let _ = compute::io(move || store.close()).await;
     }
 }
 
