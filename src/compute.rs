@@ -12,7 +12,8 @@
 //! however long, since its caller has the beginning of its answer already. Where both wait, searches and slices take
 //! turns, so that many streams cannot keep a short question waiting, nor many questions a stream.
 //!
-//! Long counts are made of **tasks**: a [`Pool::task`] gets a permit only when neither searches nor slices wait.
+//! A search may take more permits than its own, while no search and no slice waits for them: [`Pool::spare`]. Long counts
+//! are made of **tasks**: a [`Pool::task`] gets a permit only when nobody else waits.
 //!
 //! Storage blocks too, but hardly uses a CPU, so it takes no permit: [`io`].
 
@@ -47,6 +48,7 @@ struct State {
     /// Who waits, by what for.
     searches: VecDeque<Waiter>,
     slices: VecDeque<Waiter>,
+    spares: VecDeque<Waiter>,
     tasks: VecDeque<Waiter>,
     /// Whether the next permit goes to a slice where both wait.
     slice_is_next: bool,
@@ -64,7 +66,8 @@ impl State {
             (&mut self.searches, &mut self.slices)
         };
         self.slice_is_next = !self.slice_is_next;
-        first.pop_front().or_else(|| second.pop_front()).or_else(|| self.tasks.pop_front())
+        let others = [&mut self.spares, &mut self.tasks];
+        [first, second].into_iter().chain(others).find_map(VecDeque::pop_front)
     }
 }
 
@@ -99,6 +102,7 @@ impl std::error::Error for Failure {}
 enum Line {
     Searches,
     Slices,
+    Spares,
     Tasks,
 }
 
@@ -145,8 +149,8 @@ impl Pool {
     /// A pool of `workers` permits and a line of at most `queue` waiters.
     #[must_use]
     pub fn new(workers: usize, queue: usize) -> Self {
-        let (searches, slices, tasks) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
-        let state = State { free: workers, searches, slices, tasks, slice_is_next: false, closed: false };
+        let [searches, slices, spares, tasks] = std::array::from_fn(|_| VecDeque::new());
+        let state = State { free: workers, searches, slices, spares, tasks, slice_is_next: false, closed: false };
         Self { shared: Arc::new(Shared { workers, queue, stop: Stop::new(), state: Mutex::new(state) }) }
     }
 
@@ -190,6 +194,7 @@ impl Pool {
                     &mut state.searches
                 }
                 Line::Slices => &mut state.slices,
+                Line::Spares => &mut state.spares,
                 Line::Tasks => &mut state.tasks,
             };
             let (sender, receiver) = oneshot::channel();
@@ -238,7 +243,7 @@ impl Pool {
     }
 
     /// Runs a part of a long count, when nobody else wants the permit. It should look at
-    /// [`is_wanted`](Self::is_wanted) now and then, and end soon when others wait.
+    /// [`is_wanted_from_tasks`](Self::is_wanted_from_tasks) now and then, and end soon when others wait.
     ///
     /// # Errors
     /// See [`Failure`]; never [`Failure::Overloaded`].
@@ -251,32 +256,40 @@ impl Pool {
         self.run(permit, None, task).await
     }
 
-    /// Runs `search` if a permit is free, that is if nobody waits for one; else `None` at once.
+    /// Waits for a permit that no search and no slice waits for, for a further thread of a search that has its own
+    /// permit already.
     ///
-    /// For further threads of a search that has its own permit already. It should look at [`is_wanted`](Self::is_wanted)
-    /// now and then, and end when others wait.
-    pub fn spare<T, F>(&self, search: F) -> Option<impl Future<Output = Result<T, Failure>> + Send + use<T, F>>
+    /// # Errors
+    /// [`Failure::ShuttingDown`].
+    pub async fn spare(&self) -> Result<Permit, Failure> {
+        self.permit(None, Line::Spares).await
+    }
+
+    /// Runs `search` with a [`spare`](Self::spare) permit. It should look at [`is_wanted`](Self::is_wanted) now and
+    /// then, and end when others wait.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn with_spare<T, F>(&self, permit: Permit, search: F) -> Result<T, Failure>
     where
         T: Send + 'static,
         F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
     {
-        let permit = {
-            let mut state = self.shared.lock();
-            if state.free == 0 || state.closed {
-                return None;
-            }
-            state.free -= 1;
-            Permit { shared: Arc::clone(&self.shared) }
-        };
-        let pool = self.clone();
-        Some(async move { pool.run(permit, None, search).await })
+        self.run(permit, None, search).await
     }
 
-    /// Whether someone waits for a permit, tasks aside.
+    /// Whether a search or a slice waits for a permit.
     #[must_use]
     pub fn is_wanted(&self) -> bool {
         let state = self.shared.lock();
         state.searches.iter().chain(&state.slices).any(|waiter| !waiter.is_closed())
+    }
+
+    /// Whether someone waits for a permit who goes before tasks.
+    #[must_use]
+    pub fn is_wanted_from_tasks(&self) -> bool {
+        let state = self.shared.lock();
+        state.searches.iter().chain(&state.slices).chain(&state.spares).any(|waiter| !waiter.is_closed())
     }
 
     async fn run<T, F>(&self, permit: Permit, deadline: Option<Instant>, search: F) -> Result<T, Failure>
@@ -312,8 +325,8 @@ impl Pool {
         let lines = {
             let mut state = self.shared.lock();
             state.closed = true;
-            let State { searches, slices, tasks, .. } = &mut *state;
-            [searches, slices, tasks].map(std::mem::take)
+            let State { searches, slices, spares, tasks, .. } = &mut *state;
+            [searches, slices, spares, tasks].map(std::mem::take)
         };
         drop(lines); // the waiters find their senders gone
     }

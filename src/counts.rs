@@ -7,9 +7,8 @@ use crate::queens::{Size, Stop, Stopped, symmetry};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::task::JoinSet;
-use tokio::time::interval;
 
 /// What there is to count about one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +65,6 @@ impl Counts {
     }
 }
 
-/// How often to look whether a permit is to spare.
-const LOOK_FOR_SPARE: Duration = Duration::from_millis(20);
-
 /// Counts on one permit, and on every other that nobody waits for.
 async fn count(pool: Pool, n: Size) -> Result<Count, Failure> {
     let impossible = || Failure::Panicked(format!("there is no plan for n = {n}"));
@@ -82,18 +78,22 @@ async fn count(pool: Pool, n: Size) -> Result<Count, Failure> {
         })
     });
     let mut others = JoinSet::new(); // dropped with this future, which ends the searches in it
-    let mut look = interval(LOOK_FOR_SPARE);
+    let mut spare = Box::pin(pool.spare());
     let (half_turn, quarter_turn) = loop {
         tokio::select! {
+            biased; // a free permit is for the count's first thread
             turned = &mut first => break turned?,
-            _ = look.tick(), if counting.has_more() => {
-                let (its_pool, its_counting) = (pool.clone(), Arc::clone(&counting));
-                if let Some(other) = pool.spare(move |stop| its_counting.work(stop, || !its_pool.is_wanted())) {
-                    others.spawn(other);
-                }
+            permit = &mut spare, if counting.has_more() => {
+                let (permit, its_pool, its_counting) = (permit?, pool.clone(), Arc::clone(&counting));
+                others.spawn(async move {
+                    let pool = its_pool.clone();
+                    pool.with_spare(permit, move |stop| its_counting.work(stop, || !its_pool.is_wanted())).await
+                });
+                spare.set(pool.spare());
             }
         }
     };
+    drop(spare);
     while let Some(joined) = others.join_next().await {
         joined.map_err(|error| Failure::Panicked(error.to_string()))??;
     }
@@ -133,6 +133,7 @@ impl Counting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[tokio::test(flavor = "multi_thread")]
     async fn with_any_number_of_workers_it_is_the_same() {

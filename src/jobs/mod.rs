@@ -1,7 +1,7 @@
 //! Long counts that survive a restart: one **job** for each n.
 //!
 //! A job is the tasks of a counting plan, and the two symmetric counts. What each task gave goes to the job's
-//! `Ledger`, which is written to the data directory about once a second (`store`, `record`); so
+//! `Ledger`, which is written to the data directory about once a second (`store`, `record`, `reading`); so
 //! a killed process loses about a second of work, and one that ends in order loses nothing. Without a data directory
 //! all of it works but for that, and a job says that it is not durable. When the ledger is whole, its sum goes to the
 //! [`Counts`] that requests are answered from, and the tasks are dropped.
@@ -30,6 +30,7 @@ use ledger::Ledger;
 use reading::Contents;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::Store;
@@ -173,6 +174,8 @@ struct Inner {
     /// There is something for the lanes to do, or for the upkeep.
     work: Notify,
     closed: CancellationToken,
+    /// The file has been let go, after the last write.
+    released: AtomicBool,
 }
 
 #[derive(Default)]
@@ -214,6 +217,7 @@ impl Jobs {
             writing: tokio::sync::Mutex::default(),
             work: Notify::new(),
             closed: CancellationToken::new(),
+            released: AtomicBool::new(false),
         }));
         jobs.0.load(contents, settings.resume);
         runner::start(&jobs.0);
@@ -323,6 +327,11 @@ impl Jobs {
     pub async fn end(&self) {
         self.close();
         let _ = self.0.flush().await; // logged there
+        let writing = self.0.writing.lock().await;
+        self.0.released.store(true, Ordering::SeqCst);
+        drop(writing);
+        let store = Arc::clone(&self.0.store);
+        let _ = compute::io(move || store.close()).await;
     }
 }
 

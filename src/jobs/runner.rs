@@ -172,7 +172,7 @@ impl Inner {
             if let Some(job) = self.table().jobs.get_mut(&hands.n.get()).filter(|job| job.state != State::Done) {
                 job.ledger.add(task..task + 1, sum); // one that is in it already, from an earlier run, is the same
             }
-            if begun.elapsed() >= TURN || self.pool.is_wanted() {
+            if begun.elapsed() >= TURN || self.pool.is_wanted_from_tasks() {
                 break;
             }
         }
@@ -252,6 +252,9 @@ impl Inner {
     /// written is kept, and tried again.
     pub(super) async fn flush(&self) -> Result<(), String> {
         let _writing = self.writing.lock().await;
+        if self.released.load(Ordering::SeqCst) {
+            return Err("the service is ending".to_owned());
+        }
         let changes: Arc<[Change]> = self.table().jobs.values_mut().flat_map(super::Job::take_changes).collect();
         if changes.is_empty() {
             return Ok(());

@@ -95,6 +95,11 @@ impl Store {
         self.path.is_some()
     }
 
+    /// Lets the file go, for the next to open it; nothing is written after this. Blocks.
+    pub fn close(&self) {
+        drop(self.database.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
     /// Writes all changes or none. Blocks.
     ///
     /// # Errors
