@@ -16,6 +16,7 @@ use crate::queens::{Size, Stop, Stopped, symmetry};
 use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
