@@ -2,11 +2,11 @@
 
 use crate::compute::flights::Flights;
 use crate::compute::{Failure, Pool};
-use crate::queens::count::{Kernel, Plan, Worker};
+use crate::queens::count::{Kernel, Plan, Untaken, Worker};
 use crate::queens::{Size, Stop, Stopped, symmetry};
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::task::JoinSet;
 
@@ -68,7 +68,9 @@ impl Counts {
 /// Counts on one permit, and on every other that nobody waits for.
 async fn count(pool: Pool, n: Size) -> Result<Count, Failure> {
     let impossible = || Failure::Panicked(format!("there is no plan for n = {n}"));
-    let counting = Arc::new(Counting { plan: Plan::new(n).ok_or_else(impossible)?, next: 0.into(), sum: 0.into() });
+    let plan = Plan::new(n).ok_or_else(impossible)?;
+    let untaken = Mutex::new(Untaken::all(&plan));
+    let counting = Arc::new(Counting { plan, untaken, sum: 0.into() });
     let mut first = pin!({
         let counting = Arc::clone(&counting);
         pool.search(None, move |stop| {
@@ -103,27 +105,32 @@ async fn count(pool: Pool, n: Size) -> Result<Count, Failure> {
 /// What the threads of one count share.
 struct Counting {
     plan: Plan,
-    /// The first task that nobody has taken.
-    next: AtomicU64,
+    untaken: Mutex<Untaken>,
     sum: AtomicU64,
 }
 
 impl Counting {
     fn has_more(&self) -> bool {
-        self.next.load(Ordering::Relaxed) < self.plan.tasks()
+        !self.untaken().is_empty()
+    }
+
+    fn untaken(&self) -> MutexGuard<'_, Untaken> {
+        self.untaken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs tasks until there are no more, or until one is done and `goes_on` says no.
     fn work(&self, stop: &Stop, goes_on: impl Fn() -> bool) -> Result<(), Stopped> {
         let mut worker = Worker::new(&self.plan, Kernel::Best);
+        let mut at = 0;
         loop {
-            let task = self.next.fetch_add(1, Ordering::Relaxed);
-            if task >= self.plan.tasks() {
-                return Ok(());
+            let Some(tasks) = self.untaken().take(at, 1) else { return Ok(()) };
+            at = tasks.end;
+            for task in tasks {
+                // No overflow: every task counts different solutions, and all of them are less than 2^64.
+                self.sum.fetch_add(worker.run(task, stop)?, Ordering::Relaxed);
             }
-            // No overflow: every task counts different solutions, and all of them are less than 2^64.
-            self.sum.fetch_add(worker.run(task, stop)?, Ordering::Relaxed);
             if !goes_on() {
+                self.untaken().give_back(at..at);
                 return Ok(());
             }
         }

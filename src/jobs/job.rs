@@ -6,7 +6,7 @@ use super::store::Change;
 use super::{Snapshot, State, pace};
 use crate::counts::Count;
 use crate::queens::Size;
-use crate::queens::count::Plan;
+use crate::queens::count::{Plan, Untaken};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -43,9 +43,8 @@ pub struct Run {
     pub ended: CancellationToken,
     /// The processor time that it has had, for sharing fairly.
     pub used: Duration,
-    /// Tasks before this one are in the ledger, in somebody's hands, or in `returned`.
-    next: u64,
-    returned: Vec<Range<u64>>,
+    /// Tasks that are neither in the ledger nor in somebody's hands.
+    untaken: Untaken,
     turns_taken: bool,
     /// How much of the work was done when.
     samples: VecDeque<(Instant, f64)>,
@@ -61,23 +60,13 @@ pub enum Piece {
 }
 
 impl Run {
-    pub fn new(id: u64, used: Duration) -> Self {
-        Self {
-            id,
-            ended: CancellationToken::new(),
-            used,
-            next: 0,
-            returned: Vec::new(),
-            turns_taken: false,
-            samples: VecDeque::new(),
-        }
+    pub fn new(id: u64, used: Duration, untaken: Untaken) -> Self {
+        Self { id, ended: CancellationToken::new(), used, untaken, turns_taken: false, samples: VecDeque::new() }
     }
 
-    /// Takes tasks back that were taken but not done.
+    /// Takes tasks back that were taken but not done, see [`Untaken::give_back`].
     pub fn give_back(&mut self, tasks: Range<u64>) {
-        if !tasks.is_empty() {
-            self.returned.push(tasks);
-        }
+        self.untaken.give_back(tasks);
     }
 }
 
@@ -110,17 +99,16 @@ impl Job {
     /// Whether there is something that nobody has taken yet.
     pub fn has_more(&self) -> bool {
         let Some(run) = &self.run else { return false };
-        !self.turns_are_taken(run)
-            || !run.returned.is_empty()
-            || self.ledger.missing(run.next, self.plan.tasks()).is_some()
+        !self.turns_are_taken(run) || !run.untaken.is_empty()
     }
 
     fn turns_are_taken(&self, run: &Run) -> bool {
         run.turns_taken || self.ledger.turned().iter().all(Option::is_some)
     }
 
-    /// Takes a piece of the work of run `id`. Tasks are taken in order, few at a time: consecutive ones share tables.
-    pub fn take(&mut self, id: u64) -> Option<Piece> {
+    /// Takes a piece of the work of run `id`, for somebody whose last tasks ended before task `at`, see
+    /// [`Untaken::take`].
+    pub fn take(&mut self, id: u64, at: u64) -> Option<Piece> {
         let turns_are_taken = self.run.as_ref().is_some_and(|run| self.turns_are_taken(run));
         let run = self.run.as_mut().filter(|run| run.id == id)?;
         if self.state == State::Queued {
@@ -130,13 +118,8 @@ impl Job {
             run.turns_taken = true;
             return Some(Piece::Turns);
         }
-        if let Some(tasks) = run.returned.pop() {
-            return Some(Piece::Tasks(tasks));
-        }
-        let missing = self.ledger.missing(run.next, self.plan.tasks())?;
         let chunk = (self.plan.tasks() >> 16).clamp(1, 16);
-        run.next = missing.end.min(missing.start + chunk);
-        Some(Piece::Tasks(missing.start..run.next))
+        run.untaken.take(at, chunk).map(Piece::Tasks)
     }
 
     /// Ends the work on it with a final state.

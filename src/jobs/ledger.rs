@@ -6,8 +6,8 @@ use std::ops::Range;
 
 /// The finished tasks as ranges with the sum of what they gave, and the two symmetric counts.
 ///
-/// Neighbouring ranges merge, and tasks are taken nearly in order, so that there are few ranges however many tasks
-/// there are. The ledger keeps account of what has changed since it was last written.
+/// Neighbouring ranges merge, and whoever works on tasks takes them in order, so that there are few ranges however many
+/// tasks there are. The ledger keeps account of what has changed since it was last written.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     /// By their first task.
@@ -94,13 +94,11 @@ impl Ledger {
         Some((whole.sum, self.half_turn?, self.quarter_turn?))
     }
 
-    /// The first tasks from `from` on that are missing, of a plan with so many tasks.
-    #[must_use]
-    pub fn missing(&self, from: u64, tasks: u64) -> Option<Range<u64>> {
-        let before = self.ranges.range(..=from).next_back().map_or(0, |(_, part)| part.to);
-        let start = from.max(before);
-        let end = self.ranges.range(start..).next().map_or(tasks, |(&next, _)| next);
-        (start < end).then_some(start..end)
+    /// The tasks that are missing, of a plan with so many tasks.
+    pub fn gaps(&self, tasks: u64) -> impl Iterator<Item = Range<u64>> {
+        let starts = std::iter::once(0).chain(self.ranges.values().map(|part| part.to));
+        let ends = self.ranges.keys().copied().chain([tasks]);
+        starts.zip(ends).map(|(start, end)| start..end).filter(|gap| !gap.is_empty())
     }
 
     /// The ranges of finished tasks.
@@ -168,12 +166,12 @@ mod tests {
     #[test]
     fn what_is_missing_is_found() {
         let mut ledger = Ledger::default();
+        assert!(ledger.gaps(8).eq(std::iter::once(0..8)));
         assert!(ledger.add(0..2, 0) && ledger.add(5..6, 0));
-        let found: Vec<_> = (0..8).map(|from| ledger.missing(from, 8)).collect();
-        assert_eq!(found[..3], [Some(2..5), Some(2..5), Some(2..5)]);
-        assert_eq!(found[4..], [Some(4..5), Some(6..8), Some(6..8), Some(7..8)]);
-        assert!(ledger.add(6..8, 0));
-        assert_eq!(ledger.missing(5, 8), None);
+        assert!(ledger.gaps(8).eq([2..5, 6..8]));
+        assert!(ledger.gaps(6).eq(std::iter::once(2..5)));
+        assert!(ledger.add(2..5, 0) && ledger.add(6..8, 0));
+        assert!(ledger.gaps(8).next().is_none());
     }
 
     proptest! {

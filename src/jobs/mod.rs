@@ -24,7 +24,7 @@ pub use memory::limit as memory_limit;
 use crate::compute::{self, Pool};
 use crate::counts::{Count, Counts};
 use crate::queens::Size;
-use crate::queens::count::{Kernel, Plan, memory_needed};
+use crate::queens::count::{Kernel, Plan, Untaken, memory_needed};
 use job::{Job, Run};
 use ledger::Ledger;
 use reading::Contents;
@@ -426,7 +426,8 @@ impl Inner {
             return;
         }
         table.runs += 1;
-        job.run = Some(Run::new(table.runs, used));
+        let untaken = Untaken::new(job.ledger.gaps(job.plan.tasks()));
+        job.run = Some(Run::new(table.runs, used, untaken));
         (job.state, job.reason, job.changed) = (State::Queued, None, true);
         job.publish();
         self.work.notify_waiters();

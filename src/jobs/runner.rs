@@ -151,7 +151,7 @@ impl Inner {
         let begun = Instant::now();
         loop {
             let Some(task) = hands.tasks.next() else {
-                match self.table().take(hands.n, hands.run) {
+                match self.table().take(hands.n, hands.run, hands.tasks.end) {
                     Some(Piece::Tasks(tasks)) => {
                         hands.tasks = tasks;
                         continue;
@@ -288,7 +288,7 @@ impl Table {
         self.jobs.values_mut().filter_map(|job| job.run.as_mut()).find(|run| run.id == id)
     }
 
-    fn take(&mut self, n: Size, run: u64) -> Option<Piece> {
-        self.jobs.get_mut(&n.get())?.take(run)
+    fn take(&mut self, n: Size, run: u64, at: u64) -> Option<Piece> {
+        self.jobs.get_mut(&n.get())?.take(run, at)
     }
 }

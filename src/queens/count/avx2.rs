@@ -7,33 +7,36 @@
 
 #![allow(unsafe_code)]
 
-use super::lanes::{self, Bins, Lanes, PairRows, Partners, Row, Span, X_BITS};
+use super::lanes::{self, Lanes, NEXT_Y, Numbers, PairRows, Row, Span, with_steps};
 use super::list::List;
-use super::quarter::{Pairs, bin_of};
-use super::shape::Central;
+use super::quarter::{Entries, Lookup, Pairs};
 use std::arch::x86_64::*;
+use std::ops::Range;
 
-/// Proof that the processor has AVX2 and POPCNT.
+/// Proof that the processor has AVX2, POPCNT, BMI1 and BMI2.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Avx2(());
 
 impl Avx2 {
     /// Asks the processor.
     pub(super) fn detect() -> Option<Self> {
-        let has = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt");
+        let has = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2");
         has.then_some(Self(()))
     }
 }
 
 impl Lanes for Avx2 {
-    fn unite(self, ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; Central::CLASSES]) {
+    fn unite(self, ones: Entries<'_, u64>, others: Lookup<'_, u64>, out: &mut List<u64>) {
         // SAFETY: that `self` exists proves that the processor has what the function needs.
-        unsafe { unite(ones, others, central, out) }
+        unsafe { unite(ones, others, out) }
     }
 
-    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut Bins) {
+    fn meet(self, ys: Entries<'_, u32>, xs: Lookup<'_, u32>, numbers: Numbers, out: &mut List<u32>) {
         // SAFETY: as above.
-        unsafe { meet(ys, xs, out) }
+        unsafe { meet(ys, xs, numbers, out) }
     }
 
     fn transpose(self, matrix: &mut [u64; 64]) {
@@ -52,21 +55,8 @@ impl Lanes for Avx2 {
     }
 
     fn join(self, items: &[u32], xs: &[Row], ys: &[Row], span: Span) -> u64 {
-        let from = span.from;
         // SAFETY: as above.
-        unsafe {
-            match span.steps {
-                0 => 0,
-                1 => join::<1>(items, xs, ys, from),
-                2 => join::<2>(items, xs, ys, from),
-                3 => join::<3>(items, xs, ys, from),
-                4 => join::<4>(items, xs, ys, from),
-                5 => join::<5>(items, xs, ys, from),
-                6 => join::<6>(items, xs, ys, from),
-                7 => join::<7>(items, xs, ys, from),
-                _ => join::<8>(items, xs, ys, from),
-            }
-        }
+        with_steps!(span.steps, STEPS => unsafe { join::<STEPS>(items, xs, ys, span.from) })
     }
 }
 
@@ -133,61 +123,80 @@ static CHOSEN: [u64; 256] = {
 
 /// A bit for each of the four words of `others` that has none in common with `one`.
 #[target_feature(enable = "avx2")]
-fn disjoint(one: __m256i, others: __m256i) -> usize {
+fn disjoint(one: __m256i, others: __m256i) -> u32 {
     let fit = _mm256_cmpeq_epi64(_mm256_and_si256(one, others), _mm256_setzero_si256());
-    (_mm256_movemask_pd(_mm256_castsi256_pd(fit)) & 15) as usize
+    _mm256_movemask_pd(_mm256_castsi256_pd(fit)) as u32
 }
 
-/// The items from a place on.
+/// The entries from a place on.
 #[inline(always)]
-fn at<T, const N: usize>(room: &mut [T], place: usize) -> Option<&mut [T; N]> {
-    room.get_mut(place..)?.first_chunk_mut()
+fn at<T, const N: usize>(entries: &[T], place: u32) -> Option<&[T; N]> {
+    let place = place as usize;
+    entries.get(place..place + N)?.first_chunk()
 }
 
-#[target_feature(enable = "avx2,popcnt")]
-fn unite(ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; Central::CLASSES]) {
-    for &one in ones {
-        let out = &mut out[central.class(one)];
+/// The room from a place on.
+#[inline(always)]
+fn room_at<T, const N: usize>(room: &mut [T], place: u32) -> Option<&mut [T; N]> {
+    let place = place as usize;
+    room.get_mut(place..place + N)?.first_chunk_mut()
+}
+
+/// Of the lanes of a step that begins at a place, those that are before the end, which is not before that place.
+#[inline(always)]
+fn before(end: u32, place: u32, lanes: u32) -> u32 {
+    lanes & !(u32::MAX << end.wrapping_sub(place).min(8))
+}
+
+// Both functions below take at least one step for each column set that is looked up. Most have just one, and that some
+// have none cannot be foreseen.
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn unite(ones: Entries<'_, u64>, others: Lookup<'_, u64>, out: &mut List<u64>) {
+    let (room, mut kept) = (out.room(), 0);
+    for (one, partner) in ones.iter() {
         let one = _mm256_set1_epi64x(one as i64);
-        let (room, mut kept) = (out.room(), 0);
-        for others in others.as_chunks().0 {
+        let Range { start: mut place, end } = others.places(partner);
+        while let Some(others) = at(others.entries, place) {
             let others = load(others);
-            let fit = disjoint(one, others);
-            if let Some(to) = at(room, kept) {
-                store(to, _mm256_permutevar8x32_epi32(_mm256_or_si256(one, others), load(&PACK[fit])));
+            let fit = before(end, place, disjoint(one, others));
+            if let Some(to) = room_at(room, kept) {
+                let pack = load(&PACK[(fit & 15) as usize]);
+                store(to, _mm256_permutevar8x32_epi32(_mm256_or_si256(one, others), pack));
             }
-            kept += fit.count_ones() as usize;
+            kept = kept.wrapping_add(fit.count_ones());
+            place = place.wrapping_add(4);
+            if place >= end {
+                break;
+            }
         }
-        out.keep(kept);
     }
+    out.keep(kept as usize);
 }
 
-#[target_feature(enable = "avx2,popcnt")]
-fn meet(ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut Bins) {
-    for (&y, &pairs) in ys.0.iter().zip(ys.1) {
-        let bin = &mut out[bin_of(pairs)];
-        let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn meet(ys: Entries<'_, u32>, xs: Lookup<'_, u32>, numbers: Numbers, out: &mut List<u32>) {
+    let (room, mut kept) = (out.room(), 0);
+    let mut first = numbers.item();
+    for (y, partner) in ys.iter() {
         let y = _mm256_set1_epi32(y as i32);
-        let mut found = 0;
-        for (items, xs) in bin.items.iter_mut().zip(xs) {
-            let (room, mut kept) = (items.room(), 0);
-            for (near, first) in xs.near.as_chunks().0.iter().zip((number | xs.first..).step_by(8)) {
-                let fit = _mm256_cmpeq_epi32(_mm256_and_si256(y, load_eight(near)), _mm256_setzero_si256());
-                let fit = (_mm256_movemask_ps(_mm256_castsi256_ps(fit)) & 0xff) as usize;
-                if let Some(to) = at(room, kept) {
-                    let chosen = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(CHOSEN[fit] as i64));
-                    store_eight(to, _mm256_add_epi32(_mm256_set1_epi32(first as i32), chosen));
-                }
-                kept += fit.count_ones() as usize;
+        let Range { start: mut place, end } = xs.places(partner);
+        while let Some(near) = at(xs.entries, place) {
+            let fit = _mm256_cmpeq_epi32(_mm256_and_si256(y, load_eight(near)), _mm256_setzero_si256());
+            let fit = before(end, place, _mm256_movemask_ps(_mm256_castsi256_ps(fit)) as u32);
+            if let Some(to) = room_at(room, kept) {
+                let chosen = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(CHOSEN[(fit & 0xff) as usize] as i64));
+                store_eight(to, _mm256_add_epi32(_mm256_set1_epi32(first.wrapping_add(place) as i32), chosen));
             }
-            items.keep(kept);
-            found += kept;
+            kept = kept.wrapping_add(fit.count_ones());
+            place = place.wrapping_add(8);
+            if place >= end {
+                break;
+            }
         }
-        if let [to, ..] = bin.ys.room() {
-            *to = pairs;
-        }
-        bin.ys.keep(usize::from(found != 0));
+        first = first.wrapping_add(NEXT_Y);
     }
+    out.keep(kept as usize);
 }
 
 #[target_feature(enable = "avx2")]
@@ -213,8 +222,10 @@ fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queens::count::lanes::{Bin, Portable, STEP, WORDS};
-    use crate::queens::count::shape::{Mode, Shape};
+    use crate::queens::Stop;
+    use crate::queens::count::lanes::{Portable, STEP, WORDS, X_BITS};
+    use crate::queens::count::quarter::{Cut, STRIDE, Table};
+    use crate::queens::count::shape::{Mode, Quarter, Shape};
 
     /// Some words without a pattern, each bit set once in `sparse` times.
     fn noise(seed: &mut u64, sparse: u32) -> u64 {
@@ -231,50 +242,51 @@ mod tests {
     }
 
     #[test]
-    fn does_what_the_portable_twin_does() {
+    fn finds_the_halves_that_the_portable_twin_finds() {
+        let Some(avx2) = Avx2::detect() else { return };
+        for (shape, north) in [
+            (Shape::new(Mode::Even, 16), 0b1010_0110),
+            (Shape::new(Mode::Even, 20), 0b11_0000_1010),
+            (Shape::new(Mode::Open, 17), 0b110),
+        ] {
+            let all = (1 << shape.h) - 1;
+            // The row set whose southern rows are the ones without a queen in the north's west.
+            let table = |quarter, rows| Table::new(shape, quarter, rows, Cut::NONE, &Stop::new()).expect("not stopped");
+            let (x, y) = (table(Quarter::NorthWest, north), table(Quarter::SouthWest, all & !north));
+            let middle = if shape.mode == Mode::Open { 1 << shape.h } else { 0 };
+            let (one, other) = (table(Quarter::NorthEast, all & !north), table(Quarter::SouthEast, north | middle));
+            let mut found = [0; 2];
+            for bin in 0..2 * shape.central().classes() {
+                let (mut a, mut b) = (List::default(), List::default());
+                let ones = one.places_in(bin, &(0..one.sets));
+                a.reserve(ones.len() * other.widest + STRIDE);
+                b.reserve(ones.len() * other.widest + STRIDE);
+                avx2.unite(one.ones(ones.clone()), other.others(), &mut a);
+                Portable.unite(one.ones(ones), other.others(), &mut b);
+                assert_eq!(a.as_slice(), b.as_slice());
+                found[0] += a.len();
+
+                for long in [0..1, 1..2, 0..2] {
+                    let (mut a, mut b) = (List::default(), List::default());
+                    let ys = y.places_in(bin, &(0..y.sets));
+                    a.reserve(ys.len() * x.widest + STRIDE);
+                    b.reserve(ys.len() * x.widest + STRIDE);
+                    let numbers = Numbers { y: 5, x: 0 };
+                    avx2.meet(y.ys(ys.clone()), x.xs(long.clone()), numbers, &mut a);
+                    Portable.meet(y.ys(ys), x.xs(long), numbers, &mut b);
+                    assert_eq!(a.as_slice(), b.as_slice());
+                    found[1] += a.len();
+                }
+            }
+            assert!(found.iter().all(|&found| found > 100), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn joins_as_the_portable_twin_does() {
         let Some(avx2) = Avx2::detect() else { return };
         let seed = &mut 1;
         for round in 0..200 {
-            let central = Shape::new(Mode::Even, 22).central();
-
-            let ones: Vec<u64> = (0..round % 7).map(|_| noise(seed, 3)).collect();
-            let others: Vec<u64> = (0..round % 5 * 4).map(|_| noise(seed, 4)).collect();
-            let lists = || std::array::from_fn(|_| List::default());
-            let (mut a, mut b): ([List<u64>; Central::CLASSES], [List<u64>; Central::CLASSES]) = (lists(), lists());
-            for list in a.iter_mut().chain(&mut b) {
-                list.reserve(ones.len() * others.len());
-            }
-            avx2.unite(&ones, &others, central, &mut a);
-            Portable.unite(&ones, &others, central, &mut b);
-            assert!(a.iter().zip(&b).all(|(a, b)| a.as_slice() == b.as_slice()));
-
-            let near: Vec<u32> = (0..round % 9).map(|_| noise(seed, 3) as u32 | Shape::NEVER_NEAR).collect();
-            let pairs: Vec<Pairs> = near.iter().map(|_| noise(seed, 1) >> 1).collect();
-            let x_near: Vec<Vec<u32>> = [round % 19, round % 10]
-                .map(|len| {
-                    let mut near: Vec<u32> = (0..len).map(|_| noise(seed, 3) as u32 & !Shape::NEVER_NEAR).collect();
-                    near.resize(near.len().next_multiple_of(8), Shape::NEVER_NEAR);
-                    near
-                })
-                .into();
-            let xs = [0, 1].map(|long| Partners {
-                first: [3, 40][long],
-                len: [round % 19, round % 10][long],
-                near: &x_near[long],
-            });
-            let bins = || std::array::from_fn(|_| Bin::default());
-            let (mut a, mut b): (Bins, Bins) = (bins(), bins());
-            for bin in a.iter_mut().chain(&mut b) {
-                bin.ys.reserve(near.len());
-                bin.items.iter_mut().for_each(|list| list.reserve(near.len() * 24));
-            }
-            avx2.meet((&near, &pairs), xs, &mut a);
-            Portable.meet((&near, &pairs), xs, &mut b);
-            for (a, b) in a.iter().zip(&b) {
-                assert_eq!(a.ys.as_slice(), b.ys.as_slice());
-                assert!(a.items.iter().zip(&b.items).all(|(a, b)| a.as_slice() == b.as_slice()));
-            }
-
             let (xs, ys) = ([0; 9].map(|_| row(seed)), [0; 5].map(|_| row(seed)));
             let items: Vec<u32> =
                 (0..round as u32 * 3 % 41).map(|item| ((item * 7 % 5) << X_BITS) | (item * 5 % 9)).collect();

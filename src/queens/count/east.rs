@@ -7,14 +7,11 @@
 //! west square free; from there on, a word operation is about 64 east halves.
 
 use super::lanes::{BLOCK, Lanes, Row, STEP, Span, WORDS};
-use super::list::{List, Room};
-use super::quarter::{Part, Table};
+use super::list::List;
+use super::quarter::{Part, STRIDE, Table};
 use super::shape::{Central, Shape};
 use super::subsets::binomial;
 use crate::queens::{Stop, Stopped};
-
-/// After so many pairs of quarters, listing patterns looks at its stop.
-const CHECK: usize = 1 << 16;
 
 /// The most columns that a west quarter has.
 const COLUMNS: usize = 13;
@@ -23,21 +20,14 @@ const COLUMNS: usize = 13;
 const ONES: usize = 64;
 
 /// The patterns of a row set, or of a part of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Patterns {
-    /// By the class of the north-east placement.
-    classes: [List<u64>; Central::CLASSES],
-    /// All of them, class by class.
     all: List<u64>,
 }
 
 impl Patterns {
-    pub(super) fn new() -> Self {
-        Self { classes: std::array::from_fn(|_| List::default()), all: List::default() }
-    }
-
-    /// Lists the patterns whose north-east placement is in that part of its table, sorted by the class of that
-    /// placement, in an order that keeps together what a south-west placement can meet (see [`Central::order`]).
+    /// Lists the patterns whose north-east placement is in that part of each class of its table, in an order of the
+    /// classes that keeps together what a south-west placement can meet (see [`Central::order`]).
     ///
     /// With `middle_north` only those whose north-east placement uses the middle column (the last one).
     pub(super) fn list<L: Lanes>(
@@ -49,32 +39,18 @@ impl Patterns {
         middle_north: bool,
         stop: &Stop,
     ) -> Result<(), Stopped> {
-        let wanted = part.slice(north.lines.len());
         // Column sets are numbered in the order of their masks, so those with the last column come last.
         let first = if middle_north { binomial(shape.h, north.squares.len() as u32) as usize } else { 0 };
-        let central = shape.central();
-        let classes = central.classes();
-        self.classes.iter_mut().take(classes).for_each(List::clear);
-        let (mut room, mut tried) = (Room::default(), 0);
-        for set in first..north.sets {
-            let range = north.filled(set, 0..2);
-            let range = range.start.max(wanted.start)..range.end.min(wanted.end);
-            let other = north.sets - 1 - set;
-            let others = south.lines.get(south.filled(other, 0..2)).unwrap_or_default();
-            for ones in north.lines.get(range).unwrap_or_default().chunks(ONES) {
-                let pairs = ones.len() * others.len();
-                room.take(pairs, |more| self.classes.iter_mut().take(classes).for_each(|list| list.reserve(more)));
-                lanes.unite(ones, others, central, &mut self.classes);
-                tried += pairs;
-            }
-            if tried > CHECK {
-                tried = 0;
-                stop.check()?;
-            }
-        }
+        let others = south.others();
         self.all.clear();
-        for class in central.order() {
-            self.all.extend(self.classes[class].as_slice());
+        for class in shape.central().order() {
+            let places = north.places_in(2 * class, &(first..north.sets));
+            let wanted = part.slice(places.len());
+            for ones in north.ones(places.start + wanted.start..places.start + wanted.end).chunks(ONES) {
+                stop.check()?;
+                self.all.reserve(ones.items.len() * south.widest + STRIDE);
+                lanes.unite(ones, others, &mut self.all);
+            }
         }
         Ok(())
     }
@@ -93,7 +69,7 @@ impl Patterns {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.all.bytes() + self.classes.iter().map(List::bytes).sum::<usize>()
+        self.all.bytes()
     }
 }
 

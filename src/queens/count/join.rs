@@ -58,9 +58,9 @@ pub(super) struct Join {
 impl Join {
     pub(super) fn new() -> Self {
         Self {
-            patterns: Patterns::new(),
+            patterns: Patterns::default(),
             planes: Planes::new(),
-            items: Items::new(),
+            items: Items::default(),
             x_pairs: Vec::new(),
             y_pairs: Vec::new(),
             xs: Vec::new(),
@@ -84,34 +84,32 @@ impl Join {
             return Ok(0);
         }
         let Self { patterns, planes, items, x_pairs, y_pairs, xs, ys } = self;
-        let [none, one, both] = weights.map(|weight| weight != 0);
-        let wanted = [[none, one], [one, both]];
-        items.list(lanes, shape, (x, y), wanted, stop)?;
-        let mut sums = [0u64; 3];
+        items.list(lanes, shape, (x, y), weights, stop)?;
+        let mut sum = 0;
         for block in patterns.blocks() {
             planes.turn(lanes, shape, block);
             planes.pairs(lanes, &x.squares, x_pairs);
             planes.pairs(lanes, &y.squares, y_pairs);
             for window in &items.windows {
                 stop.check()?;
-                let placements = x.pairs.get(window.xs.clone()).unwrap_or_default();
+                let placements = x.words(window.xs.clone());
                 grow(xs, placements.len());
                 rows(lanes, x, placements, x_pairs, planes.whole(), xs);
                 for batch in items.batches.get(window.batches.clone()).unwrap_or_default() {
-                    let span = planes.span(batch.class());
-                    let placements = items.ys(batch);
-                    if span.steps == 0 || placements.is_empty() {
+                    let span = planes.span(batch.class);
+                    if span.steps == 0 {
                         continue;
                     }
+                    let placements = y.words(batch.ys.clone());
                     grow(ys, placements.len());
                     rows(lanes, y, placements, y_pairs, span, ys);
-                    for (long, list) in items.of(batch).into_iter().enumerate() {
-                        sums[batch.long() + long] += lanes.join(list, xs, ys, span);
+                    for (list, weight) in items.of(batch) {
+                        sum += weight * lanes.join(list, xs, ys, span);
                     }
                 }
             }
         }
-        Ok(sums.iter().zip(weights).map(|(sum, weight)| sum * weight).sum())
+        Ok(sum)
     }
 
     pub(super) fn bytes(&self) -> usize {

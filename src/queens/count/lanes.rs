@@ -9,8 +9,7 @@
 //! `list`).
 
 use super::list::List;
-use super::quarter::{Pairs, bin_of};
-use super::shape::Central;
+use super::quarter::{Entries, Lookup, Pairs};
 
 /// A block holds the patterns whose bits fit a [`Row`].
 pub(super) const BLOCK: usize = 64 * WORDS;
@@ -28,6 +27,14 @@ pub(super) struct Row(pub(super) [u64; WORDS]);
 
 impl Row {
     pub(super) const ZERO: Self = Self([0; WORDS]);
+
+    /// The words from `from` on.
+    #[inline(always)]
+    fn part<const STEPS: usize>(&self, from: usize) -> &[Words; STEPS] {
+        debug_assert!(from + STEP * STEPS <= WORDS);
+        let words = self.0.get(from..from + STEP * STEPS);
+        words.and_then(|words| words.as_chunks().0.first_chunk()).unwrap_or(empty::<STEPS>().0)
+    }
 }
 
 /// Where in a row the words lie that matter: from the word `from` on, `steps` times [`STEP`] words.
@@ -40,30 +47,25 @@ pub(super) struct Span {
 /// An item has the number of its y in the upper bits, and that of its x in these lower ones.
 pub(super) const X_BITS: u32 = 12;
 
-/// North-west placements on the same columns.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Partners<'a> {
-    /// The number of the first.
-    pub(super) first: u32,
-    /// How many they are.
-    pub(super) len: usize,
-    /// Their near lines, filled up to a multiple of eight with what meets nothing.
-    pub(super) near: &'a [u32],
+/// Where the numbers in items begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    /// The number of the first y.
+    pub(super) y: u32,
+    /// The place in its table of the x that has number 0.
+    pub(super) x: u32,
 }
 
-/// Bins by the number that [`bin_of`] gives.
-pub(super) type Bins = [Bin; 2 * Central::CLASSES];
-
-/// The west halves with a south-west placement of one class, and on or off the long diagonals.
-#[derive(Debug, Default)]
-pub(super) struct Bin {
-    /// The south-west placements that have items, y.
-    pub(super) ys: List<Pairs>,
-    /// The y that has number 0.
-    pub(super) first: usize,
-    /// Items, without and with an x on a long diagonal.
-    pub(super) items: [List<u32>; 2],
+impl Numbers {
+    /// The item of the first y and the x in place 0, which is added to for others.
+    #[inline(always)]
+    pub(super) fn item(self) -> u32 {
+        (self.y << X_BITS).wrapping_sub(self.x)
+    }
 }
+
+/// What an item changes by from one y to the next.
+pub(super) const NEXT_Y: u32 = 1 << X_BITS;
 
 /// For each two squares of two rows, which patterns leave both free.
 #[derive(Clone, Copy, Debug)]
@@ -82,48 +84,58 @@ impl<'a> PairRows<'a> {
     }
 }
 
+/// Does something with the number of steps as a constant, so that loops over steps are none.
+macro_rules! with_steps {
+    ($steps:expr, $constant:ident => $action:expr) => {
+        with_steps!($steps, $constant => $action, 0 1 2 3 4 5 6 7, 8)
+    };
+    ($steps:expr, $constant:ident => $action:expr, $($less:literal)*, $most:literal) => {
+        match $steps {
+            $($less => {
+                const $constant: usize = $less;
+                $action
+            })*
+            _ => {
+                const $constant: usize = $most;
+                $action
+            }
+        }
+    };
+}
+pub(super) use with_steps;
+
 /// What is done very often. The provided functions are the portable ones.
 pub(super) trait Lanes: Copy {
-    /// Appends `one | other` for each pair of them that has no bit in common, to the list of the class of the one.
-    /// There is room in each list for all pairs. The number of the others is a multiple of four.
-    fn unite(self, ones: &[u64], others: &[u64], central: Central, out: &mut [List<u64>; Central::CLASSES]) {
-        for &one in ones {
-            let out = &mut out[central.class(one)];
-            let (room, mut kept) = (out.room(), 0);
-            for &other in others {
+    /// Appends `one | other` for each one of the north-east and each other on the column set it leaves, if they have no
+    /// line in common. There is room for all of them, and for [`STRIDE`](super::quarter::STRIDE) more.
+    fn unite(self, ones: Entries<'_, u64>, others: Lookup<'_, u64>, out: &mut List<u64>) {
+        let (room, mut kept) = (out.room(), 0);
+        for (one, partner) in ones.iter() {
+            for &other in others.of(partner) {
                 if let Some(to) = room.get_mut(kept) {
                     *to = one | other;
                 }
                 kept += usize::from(one & other == 0);
             }
-            out.keep(kept);
         }
+        out.keep(kept);
     }
 
-    /// For south-west placements y (near lines and pairs) on the same columns, appends an item for each x of the two
-    /// lists that it has no near line in common with, and y itself if it has an item; to the bin of y. There is room for
-    /// all, those included that fill up the lists.
-    fn meet(self, ys: (&[u32], &[Pairs]), xs: [Partners<'_>; 2], out: &mut Bins) {
-        for (&y, &pairs) in ys.0.iter().zip(ys.1) {
-            let bin = &mut out[bin_of(pairs)];
-            let number = ((bin.ys.len() - bin.first) as u32) << X_BITS;
-            let mut found = 0;
-            for (items, xs) in bin.items.iter_mut().zip(xs) {
-                let (room, mut kept) = (items.room(), 0);
-                for (item, x) in (number | xs.first..).zip(xs.near.iter().take(xs.len)) {
-                    if let Some(to) = room.get_mut(kept) {
-                        *to = item;
-                    }
-                    kept += usize::from(y & x == 0);
+    /// Appends an item for each y of the south-west and each x on the column set it leaves, if they have no near line in
+    /// common. There is room for all of them, and for [`STRIDE`](super::quarter::STRIDE) more.
+    fn meet(self, ys: Entries<'_, u32>, xs: Lookup<'_, u32>, numbers: Numbers, out: &mut List<u32>) {
+        let (room, mut kept) = (out.room(), 0);
+        let mut first = numbers.item();
+        for (y, partner) in ys.iter() {
+            for (place, x) in xs.places(partner).zip(xs.of(partner)) {
+                if let Some(to) = room.get_mut(kept) {
+                    *to = first.wrapping_add(place);
                 }
-                items.keep(kept);
-                found += kept;
+                kept += usize::from(y & x == 0);
             }
-            if let [to, ..] = bin.ys.room() {
-                *to = pairs;
-            }
-            bin.ys.keep(usize::from(found > 0));
+            first = first.wrapping_add(NEXT_Y);
         }
+        out.keep(kept);
     }
 
     /// Transposes a matrix of bits.
@@ -143,17 +155,7 @@ pub(super) trait Lanes: Copy {
 
     /// The number of bits that the rows of x and y have in common, for each item, all together.
     fn join(self, items: &[u32], xs: &[Row], ys: &[Row], span: Span) -> u64 {
-        match span.steps {
-            0 => 0,
-            1 => join::<1>(items, xs, ys, span.from),
-            2 => join::<2>(items, xs, ys, span.from),
-            3 => join::<3>(items, xs, ys, span.from),
-            4 => join::<4>(items, xs, ys, span.from),
-            5 => join::<5>(items, xs, ys, span.from),
-            6 => join::<6>(items, xs, ys, span.from),
-            7 => join::<7>(items, xs, ys, span.from),
-            _ => join::<8>(items, xs, ys, span.from),
-        }
+        with_steps!(span.steps, STEPS => join::<STEPS>(items, xs, ys, span.from))
     }
 }
 
@@ -186,44 +188,43 @@ pub(super) fn transpose(matrix: &mut [u64; 64]) {
 /// See [`Lanes::rows`].
 #[inline(always)]
 pub(super) fn rows<const P: usize>(placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
+    with_steps!(span.steps, STEPS => rows_of::<P, STEPS>(placements, pairs, span.from, out));
+}
+
+#[inline(always)]
+fn rows_of<const P: usize, const STEPS: usize>(
+    placements: &[Pairs],
+    pairs: PairRows<'_>,
+    from: usize,
+    out: &mut [Row],
+) {
     for (&placement, to) in placements.iter().zip(out) {
-        let mut sources = [&pairs.rows[0]; P];
-        for (p, source) in sources.iter_mut().enumerate() {
-            *source = pairs.get(p, placement);
-        }
-        and(sources, span, to);
+        let sources: [&[Words; STEPS]; P] = std::array::from_fn(|p| pairs.get(p, placement).part(from));
+        and(sources, to, from);
     }
 }
 
 /// See [`Lanes::cross`].
 #[inline(always)]
 pub(super) fn cross(rows: &[Row], partners: &[Row], span: Span, out: &mut [Row]) {
+    with_steps!(span.steps, STEPS => cross_of::<STEPS>(rows, partners, span.from, out));
+}
+
+#[inline(always)]
+fn cross_of<const STEPS: usize>(rows: &[Row], partners: &[Row], from: usize, out: &mut [Row]) {
     for (out, row) in out.chunks_mut(partners.len().max(1)).zip(rows) {
         for (to, partner) in out.iter_mut().zip(partners) {
-            and([row, partner], span, to);
+            and::<2, STEPS>([row.part(from), partner.part(from)], to, from);
         }
     }
 }
 
-/// `to` = the AND of `rows`, in the words of the span.
+/// `to` = the AND of `rows`, from the word `from` on.
 #[inline(always)]
-fn and<const P: usize>(rows: [&Row; P], span: Span, to: &mut Row) {
-    let words = span.from..span.from + STEP * span.steps;
-    let Some(to) = to.0.get_mut(words.clone()) else { return };
-    let mut sources: [&[u64]; P] = [&[]; P];
-    for (source, row) in sources.iter_mut().zip(rows) {
-        *source = row.0.get(words.clone()).unwrap_or_default();
-    }
-    for (at, to) in to.as_chunks_mut::<STEP>().0.iter_mut().enumerate() {
-        let mut all = [u64::MAX; STEP];
-        for source in sources {
-            if let Some(source) = source.as_chunks::<STEP>().0.get(at) {
-                for (all, source) in all.iter_mut().zip(source) {
-                    *all &= source;
-                }
-            }
-        }
-        *to = all;
+fn and<const P: usize, const STEPS: usize>(rows: [&[Words; STEPS]; P], to: &mut Row, from: usize) {
+    let to = to.0.get_mut(from..from + STEP * STEPS).map(|to| to.as_chunks_mut::<STEP>().0);
+    for (step, to) in to.into_iter().flatten().enumerate() {
+        *to = rows.iter().fold([u64::MAX; STEP], |all, row| both(&all, &row[step]));
     }
 }
 
@@ -280,10 +281,8 @@ fn item_rows<'a, const STEPS: usize>(
     from: usize,
 ) -> (&'a [Words; STEPS], &'a [Words; STEPS]) {
     let part = |rows: &'a [Row], number: u32| {
-        debug_assert!((number as usize) < rows.len() && from + STEP * STEPS <= WORDS);
-        let words = rows.get(number as usize).and_then(|row| row.0.get(from..));
-        let steps = words.and_then(|words| words.as_chunks().0.first_chunk());
-        steps.unwrap_or(empty::<STEPS>().0)
+        debug_assert!((number as usize) < rows.len());
+        rows.get(number as usize).map_or(empty::<STEPS>().0, |row| row.part(from))
     };
     (part(xs, item & ((1 << X_BITS) - 1)), part(ys, item >> X_BITS))
 }

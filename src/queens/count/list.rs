@@ -30,15 +30,6 @@ impl<T: Copy + Default> List<T> {
         debug_assert!(self.len <= self.items.len(), "kept what there was no room for");
     }
 
-    /// Appends some items.
-    pub(super) fn extend(&mut self, items: &[T]) {
-        self.reserve(items.len());
-        if let Some(room) = self.room().get_mut(..items.len()) {
-            room.copy_from_slice(items);
-            self.keep(items.len());
-        }
-    }
-
     /// Forgets all items, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.len = 0;
@@ -58,24 +49,5 @@ impl<T: Copy + Default> List<T> {
     /// The memory it takes.
     pub(super) fn bytes(&self) -> usize {
         size_of::<T>() * self.items.capacity()
-    }
-}
-
-/// How much room several lists are known to have, so that it need not be asked of each every time.
-#[derive(Debug, Default)]
-pub(super) struct Room(usize);
-
-impl Room {
-    /// How much is added at a time.
-    const STEP: usize = 1 << 12;
-
-    /// Takes so much of the room; if there is not so much, every list is first given more by `reserve`.
-    #[inline(always)]
-    pub(super) fn take(&mut self, len: usize, reserve: impl FnOnce(usize)) {
-        if self.0 < len {
-            self.0 = Self::STEP.max(len);
-            reserve(self.0);
-        }
-        self.0 -= len;
     }
 }

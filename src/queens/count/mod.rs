@@ -28,7 +28,8 @@
 //! for a solution does not grow with n but, up to n = 20, falls.
 //!
 //! A [`Plan`] cuts the counting of one n into tasks that do not depend on each other, a [`Worker`] runs them, and the
-//! sum of what the tasks give is the number of solutions; [`count`] does just that.
+//! sum of what the tasks give is the number of solutions; [`count`] does just that. Which thread takes which tasks makes
+//! no difference to the sum, but some to the time: [`Untaken`] gives them out.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -44,14 +45,16 @@ mod subsets;
 mod symmetry;
 #[cfg(test)]
 mod tests;
+mod untaken;
 mod west;
 mod worker;
 
 pub use plan::Plan;
+pub use untaken::Untaken;
 pub use worker::{Kernel, Worker};
 
 use crate::queens::{Size, Stop, Stopped};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// The number of solutions of size `n`, counted by `threads` threads; `None` above [`Plan::MAX`].
 ///
@@ -62,17 +65,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[must_use]
 pub fn count(n: Size, threads: usize, kernel: Kernel, stop: &Stop) -> Option<Result<u64, Stopped>> {
     let plan = Plan::new(n)?;
-    let next = AtomicU64::new(0);
+    let untaken = Mutex::new(Untaken::all(&plan));
+    let take = |at| untaken.lock().unwrap_or_else(PoisonError::into_inner).take(at, 1);
     let work = || {
         let mut worker = Worker::new(&plan, kernel);
-        let mut sum = 0;
-        loop {
-            let task = next.fetch_add(1, Ordering::Relaxed);
-            if task >= plan.tasks() {
-                return Ok(sum);
+        let (mut sum, mut at) = (0, 0);
+        while let Some(tasks) = take(at) {
+            at = tasks.end;
+            for task in tasks {
+                sum += worker.run(task, stop)?;
             }
-            sum += worker.run(task, stop)?;
         }
+        Ok(sum)
     };
     Some(std::thread::scope(|scope| {
         let others: Vec<_> =

@@ -4,18 +4,21 @@
 //! attack each other. It is found by backtracking, row after row, and it is short: a few thousand entries at n = 18.
 //! Everything that is long is later made of these entries by joining them.
 //!
-//! Entries are stored as a structure of arrays, sorted by **group**: by the number of their column set (see `subsets`),
-//! and for each first those without, then those with a queen on a long diagonal (which have different weights, see
-//! `symmetry`; only the west has such). So the entries that leave a given set of columns free are one slice.
+//! Entries are stored as a structure of arrays, sorted in one of two ways. Quarters are joined by going through the
+//! table of one, the south-west or the north-east, and looking up in the other's what there is on the columns left:
+//!
+//! - The north-west and the south-east are **looked up**. They are sorted by the number of their column set (see
+//!   `subsets`), so that what leaves a given set of columns free is one slice; and for each set first come those
+//!   without, then those with a queen on a long diagonal (which have different weights, see `symmetry`; only the west
+//!   has such).
+//! - The south-west and the north-east are **gone through**, bin by bin, and sorted by that. A **bin** is a class (see
+//!   [`Central`](super::shape::Central)) without or with a queen on a long diagonal. Within a bin they are sorted by
+//!   column set, and for each entry there is the number of the set that it leaves to its partner.
 
-use super::shape::{Quarter, Shape, Square};
+use super::shape::{Conflicts, Quarter, Shape};
 use super::subsets::{binomial, ranks};
 use crate::queens::{Stop, Stopped};
 use std::ops::Range;
-
-/// Groups whose members are met four or eight at a time are filled up with entries that meet nothing: lines and near
-/// lines.
-const PADDING: (u64, u32) = (u64::MAX, Shape::NEVER_NEAR);
 
 /// Which columns the queens of a west placement stand in, rows taken in pairs: byte p is for the rows 2p and 2p + 1 of
 /// the row set, and holds column × h + column, or just a column if there is no row 2p + 1.
@@ -53,13 +56,6 @@ impl Cut {
     pub(super) const NONE: Self = Self([Part::ALL; 2]);
 }
 
-/// The bin of a south-west placement: twice its class, and one more if it has a queen on a long diagonal. Its pairs have
-/// it in the byte that is left.
-#[inline(always)]
-pub(super) fn bin_of(pairs: Pairs) -> usize {
-    (pairs >> 56) as usize
-}
-
 /// The placements on a quarter, for one row set.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -67,23 +63,69 @@ pub(super) struct Table {
     pub(super) squares: Vec<Vec<u64>>,
     /// The number of column sets.
     pub(super) sets: usize,
-    /// Where each group starts, by 2 × column set + long; and one more for the end.
-    starts: Vec<Start>,
-    /// For each entry of an east quarter, the lines its queens stand on.
-    pub(super) lines: Vec<u64>,
-    /// For each entry of a west quarter, the lines that matter to the other west quarter, see [`Shape::near`].
-    pub(super) near: Vec<u32>,
-    /// For each entry of a west quarter, where its queens stand.
-    pub(super) pairs: Vec<Pairs>,
+    /// Where each group starts, and one more for the end. A group is what has the same column set and bin.
+    starts: Vec<u32>,
+    /// Of a table that is looked up, the most entries that a column set has.
+    pub(super) widest: usize,
+    /// For each entry, in the west where its queens stand, as [`Pairs`]; in the east the lines they stand on. And
+    /// [`STRIDE`] more.
+    words: Vec<u64>,
+    /// For each entry of the west, the lines that matter to the other west quarter, see [`Shape::near`]. And [`STRIDE`]
+    /// more.
+    near: Vec<u32>,
+    /// For each entry of a table that is gone through, the number of the column set that is left to the other quarter.
+    partners: Vec<u16>,
 }
 
-/// Where a group starts.
-#[derive(Clone, Copy, Debug, Default)]
-struct Start {
-    /// In `pairs`.
-    entry: u32,
-    /// In `lines` or `near`, where groups may be filled up.
-    filled: u32,
+/// So many entries at most are read at a time of a table that is looked up. It has so many more at its end, so that a step
+/// may begin anywhere.
+pub(super) const STRIDE: usize = 8;
+
+/// Some entries of a table that is gone through: lines of the north-east, or near lines of the south-west.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entries<'a, T> {
+    pub(super) items: &'a [T],
+    /// For each the number of the column set that is left to the other quarter.
+    pub(super) partners: &'a [u16],
+}
+
+impl<'a, T: Copy> Entries<'a, T> {
+    /// One after the other.
+    #[inline(always)]
+    pub(super) fn iter(self) -> impl Iterator<Item = (T, u16)> {
+        self.items.iter().copied().zip(self.partners.iter().copied())
+    }
+
+    /// So many at a time.
+    pub(super) fn chunks(self, len: usize) -> impl Iterator<Item = Self> {
+        self.items.chunks(len).zip(self.partners.chunks(len)).map(|(items, partners)| Self { items, partners })
+    }
+}
+
+/// A table that is looked up: lines of the south-east, or near lines of the north-west; all entries, or only those
+/// without or only those with a queen on a long diagonal.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lookup<'a, T> {
+    /// At twice the number of a column set, where its entries begin and where they end.
+    starts: &'a [u32],
+    ends: &'a [u32],
+    pub(super) entries: &'a [T],
+}
+
+impl<T> Lookup<'_, T> {
+    /// The places of the entries of a column set.
+    #[inline(always)]
+    pub(super) fn places(&self, set: u16) -> Range<u32> {
+        let at = |bounds: &[u32]| bounds.get(2 * usize::from(set)).copied().unwrap_or(0);
+        at(self.starts)..at(self.ends)
+    }
+
+    /// The entries of a column set.
+    #[inline(always)]
+    pub(super) fn of(&self, set: u16) -> &[T] {
+        let Range { start, end } = self.places(set);
+        self.entries.get(start as usize..end as usize).unwrap_or_default()
+    }
 }
 
 impl Table {
@@ -91,98 +133,126 @@ impl Table {
     pub(super) fn new(shape: Shape, quarter: Quarter, rows: u32, cut: Cut, stop: &Stop) -> Result<Self, Stopped> {
         let queens = rows.count_ones();
         let columns = shape.columns(quarter);
-        let west = matches!(quarter, Quarter::NorthWest | Quarter::SouthWest);
-        let step = match quarter {
-            Quarter::NorthWest => 8,
-            Quarter::SouthEast => 4,
-            Quarter::SouthWest | Quarter::NorthEast => 1,
-        };
+        let is_west = matches!(quarter, Quarter::NorthWest | Quarter::SouthWest);
+        let is_looked_up = matches!(quarter, Quarter::NorthWest | Quarter::SouthEast);
         let mut rows: Vec<Row> =
             (0..32).filter(|row| rows >> row & 1 == 1).map(|row| Row::new(shape, quarter, row)).collect();
         for (row, part) in rows.iter_mut().zip(cut.0) {
             row.open &= part.mask();
         }
-        let lines_of = |row: &Row| row.squares.iter().take(columns as usize).map(|square| square.lines).collect();
-        let mut table = Self {
-            squares: rows.iter().map(lines_of).collect(),
-            sets: binomial(columns, queens) as usize,
-            ..Self::default()
-        };
+        let sets = binomial(columns, queens) as usize;
         let ranks = ranks(columns);
         let central = shape.central();
         let mut found = Found::default();
-        let mut emit = |placed: &Placed| {
-            found.groups.push(2 * ranks[placed.columns as usize] + u16::from(placed.long));
-            if west {
-                let class = if quarter == Quarter::SouthWest { central.class(placed.lines) } else { 0 };
-                found.words.push(placed.pairs | ((2 * class + usize::from(placed.long)) as u64) << 56);
-                found.near.push(shape.near(quarter, placed.lines));
-            } else {
-                found.words.push(placed.lines);
+        let mut emit = |placed: Placed| {
+            let set = usize::from(ranks[placed.columns as usize]);
+            let long = usize::from(shape.is_long(placed.conflicts));
+            let lines = shape.lines(placed.conflicts);
+            let group = if is_looked_up { 2 * set + long } else { (2 * central.class(lines) + long) * sets + set };
+            found.groups.push(group as u32);
+            found.words.push(if is_west { placed.pairs } else { lines });
+            if is_west {
+                found.near.push(shape.near(lines));
             }
         };
-        place(&rows, 0, shape.h, &Placed::default(), stop, &mut emit)?;
-        table.sort(&found, west, step, stop)?;
+        if rows.is_empty() {
+            emit(Placed::default());
+        }
+        place(&rows, 0, shape.h, Placed::default(), stop, &mut emit)?;
+        let lines_of =
+            |row: &Row| row.squares.iter().take(columns as usize).map(|&square| shape.lines(square)).collect();
+        let mut table = Self { squares: rows.iter().map(lines_of).collect(), sets, ..Self::default() };
+        table.sort(&found, if is_looked_up { 2 * sets } else { 2 * sets * central.classes() }, stop)?;
+        if is_looked_up {
+            table.widest = (0..sets).map(|set| table.places(&(set..set + 1)).len()).max().unwrap_or(0);
+        } else {
+            table.partners.reserve_exact(found.groups.len());
+            let lens = table.starts.windows(2).map(|group| (group[1] - group[0]) as usize);
+            for (len, partner) in lens.zip((0..sets as u16).rev().cycle()) {
+                table.partners.extend(std::iter::repeat_n(partner, len));
+            }
+        }
         Ok(table)
     }
 
     /// Takes over what was found: a counting sort by group.
-    fn sort(&mut self, found: &Found, west: bool, step: u32, stop: &Stop) -> Result<(), Stopped> {
-        let mut sizes = vec![0; 2 * self.sets];
+    fn sort(&mut self, found: &Found, groups: usize, stop: &Stop) -> Result<(), Stopped> {
+        self.starts = vec![0; groups + 1];
         for &group in &found.groups {
-            sizes[usize::from(group)] += 1;
+            self.starts[group as usize + 1] += 1;
         }
-        let mut end = Start::default();
-        self.starts.reserve_exact(sizes.len() + 1);
-        self.starts.push(end);
-        for size in sizes {
-            end = Start { entry: end.entry + size, filled: (end.filled + size).next_multiple_of(step) };
-            self.starts.push(end);
-        }
-        if west {
-            self.pairs.resize(end.entry as usize, 0);
-            self.near.resize(end.filled as usize, PADDING.1);
-        } else {
-            self.lines.resize(end.filled as usize, PADDING.0);
+        let mut end = 0;
+        for start in &mut self.starts {
+            end += *start;
+            *start = end;
         }
         let mut next = self.starts.clone();
+        self.words = vec![0; found.words.len() + STRIDE];
+        self.near = vec![0; found.near.len() + STRIDE];
         let mut near = found.near.iter();
         for (groups, words) in found.groups.chunks(CHECK).zip(found.words.chunks(CHECK)) {
             stop.check()?;
             for (&group, &word) in groups.iter().zip(words) {
-                let Start { entry, filled } = &mut next[usize::from(group)];
+                let to = &mut next[group as usize];
+                self.words[*to as usize] = word;
                 if let Some(&near) = near.next() {
-                    self.pairs[*entry as usize] = word;
-                    self.near[*filled as usize] = near;
-                } else {
-                    self.lines[*filled as usize] = word;
+                    self.near[*to as usize] = near;
                 }
-                *entry += 1;
-                *filled += 1;
+                *to += 1;
             }
         }
         Ok(())
     }
 
-    /// The entries of some column sets, as places in `pairs`.
-    pub(super) fn entries(&self, sets: Range<usize>) -> Range<usize> {
-        self.starts[2 * sets.start].entry as usize..self.starts[2 * sets.end].entry as usize
+    /// The words of the entries in these places.
+    pub(super) fn words(&self, places: Range<usize>) -> &[u64] {
+        self.words.get(places).unwrap_or_default()
     }
 
-    /// The entries of a column set without (0..1), with (1..2), with or without (0..2) a queen on a long diagonal, as
-    /// places in `pairs`.
-    pub(super) fn group(&self, set: usize, long: Range<usize>) -> Range<usize> {
-        self.starts[2 * set + long.start].entry as usize..self.starts[2 * set + long.end].entry as usize
+    /// Of a table that is gone through, the places of the entries of a bin and of some column sets.
+    pub(super) fn places_in(&self, bin: usize, sets: &Range<usize>) -> Range<usize> {
+        let at = |set| self.starts.get(bin * self.sets + set).map_or(0, |&start| start as usize);
+        at(sets.start)..at(sets.end)
     }
 
-    /// The same as places in `lines` or `near`, where groups of some quarters are filled up.
-    pub(super) fn filled(&self, set: usize, long: Range<usize>) -> Range<usize> {
-        self.starts[2 * set + long.start].filled as usize..self.starts[2 * set + long.end].filled as usize
+    /// Of a table that is looked up, the places of the entries of some column sets.
+    pub(super) fn places(&self, sets: &Range<usize>) -> Range<usize> {
+        let at = |set| self.starts.get(2 * set).map_or(0, |&start| start as usize);
+        at(sets.start)..at(sets.end)
+    }
+
+    /// The north-east: lines, and the column sets left.
+    pub(super) fn ones(&self, places: Range<usize>) -> Entries<'_, u64> {
+        Entries { items: self.words(places.clone()), partners: self.partners.get(places).unwrap_or_default() }
+    }
+
+    /// The south-west: near lines, and the column sets left.
+    pub(super) fn ys(&self, places: Range<usize>) -> Entries<'_, u32> {
+        Entries {
+            items: self.near.get(places.clone()).unwrap_or_default(),
+            partners: self.partners.get(places).unwrap_or_default(),
+        }
+    }
+
+    /// The south-east: lines.
+    pub(super) fn others(&self) -> Lookup<'_, u64> {
+        self.lookup(&self.words, 0..2)
+    }
+
+    /// The north-west: near lines, of placements without (0..1), with (1..2), or with or without (0..2) a queen on a long
+    /// diagonal.
+    pub(super) fn xs(&self, long: Range<usize>) -> Lookup<'_, u32> {
+        self.lookup(&self.near, long)
+    }
+
+    fn lookup<'a, T>(&'a self, entries: &'a [T], long: Range<usize>) -> Lookup<'a, T> {
+        let from = |long| self.starts.get(long..).unwrap_or_default();
+        Lookup { starts: from(long.start), ends: from(long.end), entries }
     }
 
     /// About how many bytes the table takes.
     pub(super) fn bytes(&self) -> usize {
-        8 * (self.starts.capacity() + self.lines.capacity() + self.pairs.capacity()) + 4 * self.near.capacity()
+        8 * self.words.capacity() + 4 * (self.near.capacity() + self.starts.capacity()) + 2 * self.partners.capacity()
     }
 }
 
@@ -192,7 +262,7 @@ const CHECK: usize = 1 << 16;
 /// Placements in the order in which backtracking finds them.
 #[derive(Default)]
 struct Found {
-    groups: Vec<u16>,
+    groups: Vec<u32>,
     /// Pairs in the west, lines in the east.
     words: Vec<u64>,
     /// In the west.
@@ -203,21 +273,19 @@ struct Found {
 #[derive(Clone, Copy, Default)]
 struct Placed {
     columns: u32,
-    conflicts: u128,
-    lines: u64,
-    long: bool,
+    conflicts: Conflicts,
     pairs: Pairs,
 }
 
 /// What backtracking needs to know of a row: which columns a queen may stand in, and its squares.
 struct Row {
     open: u32,
-    squares: [Square; 14],
+    squares: [Conflicts; 16],
 }
 
 impl Row {
     fn new(shape: Shape, quarter: Quarter, row: u32) -> Self {
-        let mut new = Self { open: 0, squares: [Square { conflicts: 0, lines: 0, long: false }; 14] };
+        let mut new = Self { open: 0, squares: [0; 16] };
         for (column, to) in (0..shape.columns(quarter)).zip(&mut new.squares) {
             if let Some(square) = shape.square(quarter, row, column) {
                 *to = square;
@@ -233,14 +301,11 @@ fn place(
     rows: &[Row],
     depth: u32,
     h: u32,
-    placed: &Placed,
+    placed: Placed,
     stop: &Stop,
-    emit: &mut impl FnMut(&Placed),
+    emit: &mut impl FnMut(Placed),
 ) -> Result<(), Stopped> {
-    let Some((row, rest)) = rows.split_first() else {
-        emit(placed);
-        return Ok(());
-    };
+    let Some((row, rest)) = rows.split_first() else { return Ok(()) };
     if depth == 2 {
         stop.check()?;
     }
@@ -252,16 +317,18 @@ fn place(
     while open != 0 {
         let column = open.trailing_zeros();
         open &= open - 1;
-        let square = &row.squares[column as usize];
-        if placed.conflicts & square.conflicts == 0 {
+        let square = row.squares[(column & 15) as usize];
+        if placed.conflicts & square == 0 {
             let with = Placed {
                 columns: placed.columns | 1 << column,
-                conflicts: placed.conflicts | square.conflicts,
-                lines: placed.lines | square.lines,
-                long: placed.long | square.long,
+                conflicts: placed.conflicts | square,
                 pairs: pairs | (pair + u64::from(column)) << shift,
             };
-            place(rest, depth + 1, h, &with, stop, emit)?;
+            if rest.is_empty() {
+                emit(with);
+            } else {
+                place(rest, depth + 1, h, with, stop, emit)?;
+            }
         }
     }
     Ok(())

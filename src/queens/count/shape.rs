@@ -16,7 +16,7 @@
 //!
 //! # Shared diagonals
 //! Whether queens of two quarters attack each other along a diagonal is asked thousands of millions of times. So each
-//! square carries a word with a bit for each of its two diagonals, [`Square::lines`], and two quarters go together
+//! square has a word with a bit for each of its two diagonals, its [lines](Shape::lines), and two quarters go together
 //! when the words of their queens, ORed, have no bit in common. Only diagonals that cross from the west to the east
 //! get a bit: a diagonal on which north and south of the same half can meet crosses over too (it leaves its half
 //! through the middle of the board). That is at most 2h diagonals in each direction, 52 at n = 27; the other bits of
@@ -42,18 +42,9 @@ pub(super) enum Quarter {
     SouthEast,
 }
 
-/// A square on which a quarter may have a queen.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Square {
-    /// Its diagonals, all of them, and its part in the condition b < a: two queens of one quarter exclude each other
-    /// when these have a bit in common (or their rows or columns are the same).
-    pub(super) conflicts: u128,
-    /// The same for queens of different quarters: only the diagonals that cross from the west to the east.
-    pub(super) lines: u64,
-    /// Whether the square is on one of the two long diagonals of the board, where that makes a difference to the weight
-    /// of a solution (see `symmetry`): in the mode Even.
-    pub(super) long: bool,
-}
+/// What excludes two queens of one quarter, but for their rows and columns: the diagonals, all of them, and the
+/// condition b < a. A bit for each of these; queens that have one in common exclude each other.
+pub(super) type Conflicts = u128;
 
 /// A board size and a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +74,8 @@ impl Shape {
     }
 
     /// The square in this row and column of the quarter (from the outside), or `None` if no queen may stand there.
-    pub(super) fn square(self, quarter: Quarter, row: u32, column: u32) -> Option<Square> {
-        let (n, h) = (self.n, self.h);
+    pub(super) fn square(self, quarter: Quarter, row: u32, column: u32) -> Option<Conflicts> {
+        let n = self.n;
         let (north, west) = match quarter {
             Quarter::NorthWest => (true, true),
             Quarter::SouthWest => (false, true),
@@ -100,12 +91,26 @@ impl Shape {
             Mode::Even | Mode::Centre => 0,
             Mode::Open => self.order(i, j)?,
         };
+        // i + j is less than 2n - 1; then n - 1 + j - i, which is as well.
+        Some(1 << (i + j) | 1 << (2 * n - 1 + n - 1 + j - i) | Conflicts::from(order) << (4 * n))
+    }
+
+    /// What of the conflicts of a queen, or of several, there can be with queens of another quarter: their part in the
+    /// condition b < a, and of the diagonals those that cross from the west to the east.
+    #[inline(always)]
+    pub(super) fn lines(self, conflicts: Conflicts) -> u64 {
+        let (n, h) = (self.n, self.h);
         // i + j from h to 3h - 1 and j - i from -h to h - 1 are all that west and east have in common. Both as numbers
-        // from 0 to 2h - 1, and what is outside that range as no bit.
-        let bit = |at: Option<u32>| at.filter(|&at| at < 2 * h).map_or(0, |at| 1u64 << at);
-        let lines = bit((i + j).checked_sub(h)) | bit((h + j).checked_sub(i)) << (2 * h) | order << (4 * h);
-        let conflicts = 1u128 << (i + j) | 1u128 << (2 * n - 1 + n - 1 + j - i) | u128::from(order) << (4 * n);
-        Some(Square { conflicts, lines, long: long && self.mode == Mode::Even })
+        // from 0 to 2h - 1.
+        let bits = |from: u32| (conflicts >> from) as u64 & ((1 << (2 * h)) - 1);
+        bits(h) | bits(3 * n - 2 - h) << (2 * h) | ((conflicts >> (4 * n)) as u64) << (4 * h)
+    }
+
+    /// Whether one of the queens is on one of the two long diagonals of the board, where that makes a difference to the
+    /// weight of a solution (see `symmetry`): in the mode Even.
+    pub(super) fn is_long(self, conflicts: Conflicts) -> bool {
+        let long = 1 << (self.n - 1) | 1 << (3 * self.n - 2);
+        self.mode == Mode::Even && conflicts & long != 0
     }
 
     /// The condition 0 < b < a of the mode Open as bits, so that it is checked together with the diagonals: the middle
@@ -129,24 +134,20 @@ impl Shape {
         (1 << self.h.saturating_sub(2)) - 1
     }
 
-    /// As the near lines of a north-west placement: one that meets no south-west placement.
-    pub(super) const NEVER_NEAR: u32 = 1 << 31;
-
     /// What of the lines of a west placement matters to the other quarter of the west: the diagonals on which the two
-    /// can meet, 24 at n = 27. All of the south-west have one bit more, for [`NEVER_NEAR`](Self::NEVER_NEAR) to meet.
-    pub(super) fn near(self, quarter: Quarter, lines: u64) -> u32 {
+    /// can meet, 24 at n = 27.
+    pub(super) fn near(self, lines: u64) -> u32 {
         let (h, side) = (self.h, (1 << (self.h - 1)) - 1);
         // i + j from h to 2h - 2, and i - j from 1 to h - 1.
-        let near = lines & side | (lines >> (2 * h + 1) & side) << (h - 1);
-        let south = if quarter == Quarter::SouthWest { Self::NEVER_NEAR } else { 0 };
-        near as u32 | south
+        (lines & side | (lines >> (2 * h + 1) & side) << (h - 1)) as u32
     }
 
     /// The most central of the diagonals i + j that an east queen may stand on.
     pub(super) fn central(self) -> Central {
         // Where east halves are few, more classes than this cost more than they save.
         let reach = match self.n {
-            ..19 => 1,
+            ..17 => 0,
+            17..19 => 1,
             19..22 => 2,
             _ => 3,
         };
@@ -161,7 +162,7 @@ impl Shape {
 /// of those placements can meet. Which of them a placement uses is its **class**, a bit for each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Central {
-    /// The first of them, as a bit number of [`Square::lines`].
+    /// The first of them, as a bit number of [`Shape::lines`].
     first: u32,
     /// How many there are on each side.
     reach: u32,
@@ -178,7 +179,7 @@ impl Central {
         1 << (2 * self.reach)
     }
 
-    /// The diagonals of a class, as bit numbers of [`Square::lines`].
+    /// The diagonals of a class, as bit numbers of [`Shape::lines`].
     pub(super) fn of(self, class: usize) -> impl Iterator<Item = u32> {
         let line = move |bit| self.first + bit + if bit < self.reach { 0 } else { self.gap };
         (0..2 * self.reach).filter(move |bit| class >> bit & 1 == 1).map(line)
@@ -214,7 +215,7 @@ mod tests {
     const QUARTERS: [Quarter; 4] = [Quarter::NorthWest, Quarter::SouthWest, Quarter::NorthEast, Quarter::SouthEast];
 
     /// The squares of a quarter, with row and column on the board.
-    fn squares(shape: Shape, quarter: Quarter) -> Vec<(u32, u32, Square)> {
+    fn squares(shape: Shape, quarter: Quarter) -> Vec<(u32, u32, Conflicts)> {
         let north = matches!(quarter, Quarter::NorthWest | Quarter::NorthEast);
         let west = matches!(quarter, Quarter::NorthWest | Quarter::SouthWest);
         let middle = shape.mode == Mode::Open && quarter == Quarter::SouthEast;
@@ -248,10 +249,10 @@ mod tests {
                         for (i, j, a) in squares(shape, quarter) {
                             for (k, l, b) in squares(shape, other).into_iter().filter(|&(_, l, _)| l != j) {
                                 let expected = clash((i, j), (k, l));
-                                assert_eq!(a.lines & b.lines != 0, expected, "{shape:?} {:?}", ((i, j), (k, l)));
+                                let (a, b) = (shape.lines(a), shape.lines(b));
+                                assert_eq!(a & b != 0, expected, "{shape:?} {:?}", ((i, j), (k, l)));
                                 if (quarter, other) == (Quarter::NorthWest, Quarter::SouthWest) {
-                                    let near = shape.near(quarter, a.lines) & shape.near(other, b.lines);
-                                    assert_eq!(near != 0, expected);
+                                    assert_eq!(shape.near(a) & shape.near(b) != 0, expected);
                                 }
                             }
                         }
@@ -259,7 +260,7 @@ mod tests {
                     for (i, j, a) in squares(shape, quarter) {
                         for (k, l, b) in squares(shape, quarter) {
                             if i != k && j != l {
-                                assert_eq!(a.conflicts & b.conflicts != 0, clash((i, j), (k, l)));
+                                assert_eq!(a & b != 0, clash((i, j), (k, l)));
                             }
                         }
                     }

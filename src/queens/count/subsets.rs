@@ -4,13 +4,26 @@
 //! subset with number q is then the one with number C(w, k) - 1 - q among the subsets of w - k elements, because
 //! complementing reverses the order: that is how a quarter's columns find the columns left for its neighbour.
 
-/// The number of k-element subsets of w elements. Exact for the w up to 28 that are used here.
+/// The number of k-element subsets of w elements, for w up to 28.
 pub(super) fn binomial(w: u32, k: u32) -> u64 {
-    if k > w {
-        return 0;
-    }
-    (0..u64::from(k)).fold(1, |product, i| product * (u64::from(w) - i) / (i + 1))
+    BINOMIALS[w as usize].get(k as usize).map_or(0, |&binomial| u64::from(binomial))
 }
+
+/// Pascal's triangle.
+static BINOMIALS: [[u32; 29]; 29] = {
+    let mut all = [[0; 29]; 29];
+    let mut w = 0;
+    while w < all.len() {
+        all[w][0] = 1;
+        let mut k = 1;
+        while k <= w {
+            all[w][k] = all[w - 1][k - 1] + all[w - 1][k];
+            k += 1;
+        }
+        w += 1;
+    }
+    all
+};
 
 /// The mask of the k-element subset with the number `rank`, which is less than C(w, k) for some w up to 32.
 pub(super) fn subset(k: u32, mut rank: u64) -> u32 {

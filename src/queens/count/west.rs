@@ -5,12 +5,13 @@
 //! patterns. The list is ordered so that the rows of bits it refers to are near when it is used:
 //!
 //! - A **window** is a range of column sets. It is small, so that a row of bits can be kept for each of its x.
-//! - Within a window, items are in **bins**, by the class of y, as that says which words of a block matter, and by
-//!   whether y and x have a queen on a long diagonal, as that makes the weight.
+//! - Within a window, items are in **batches**, by the bin of y: by its class, as that says which words of a block
+//!   matter, and by whether it has a queen on a long diagonal, as that makes the weight. Where whether x has one makes a
+//!   difference too, a batch has two lists.
 
-use super::lanes::{Bin, Bins, Lanes, Partners, X_BITS};
-use super::list::{List, Room};
-use super::quarter::{Pairs, Table};
+use super::lanes::{Lanes, Numbers, X_BITS};
+use super::list::List;
+use super::quarter::{STRIDE, Table};
 use super::shape::Shape;
 use crate::queens::{Stop, Stopped};
 use std::ops::Range;
@@ -19,22 +20,22 @@ use std::ops::Range;
 /// many columns, so 6! = 720. Half of the numbers that an item has room for.
 const WINDOW: usize = 1 << (X_BITS - 1);
 
-/// How many y a window has at most: as many as an item has numbers for. Those of a single column set never are, the
-/// most being the 73,712 ways to place 13 queens on 13 columns.
+/// How many y a batch has at most: as many as an item has numbers for. Those of a single column set never are, the most
+/// being the 73,712 ways to place 13 queens on 13 columns.
 const MAX_Y: usize = 1 << (32 - X_BITS);
 
-/// The same where classes, and so batches, are few. Then it is better that the rows take little room.
+/// How many x a window has at most where classes, and so batches, are few. Then it is better that the rows take little room.
 const SMALL_WINDOW: usize = 512;
 
 /// So many y at most are met with x at a time: that much room is kept free.
-const YS: usize = 32;
+const YS: usize = 64;
 
 /// The west halves of a row set.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Items {
     pub(super) windows: Vec<Window>,
     pub(super) batches: Vec<Batch>,
-    bins: Bins,
+    all: List<u32>,
 }
 
 /// Some column sets.
@@ -46,98 +47,63 @@ pub(super) struct Window {
     pub(super) batches: Range<usize>,
 }
 
-/// The items of a window of one bin: one class of y, all of them with or all without a queen on a long diagonal.
+/// The items of a window of one bin.
 #[derive(Clone, Debug)]
 pub(super) struct Batch {
-    bin: usize,
-    ys: Range<usize>,
-    items: [Range<usize>; 2],
-}
-
-impl Batch {
-    pub(super) fn class(&self) -> usize {
-        self.bin / 2
-    }
-
-    pub(super) fn long(&self) -> usize {
-        self.bin % 2
-    }
+    /// The class of its y.
+    pub(super) class: usize,
+    /// Its y, as places in their table.
+    pub(super) ys: Range<usize>,
+    /// Its items in two lists, as their solutions may differ in what they stand for.
+    lists: [(Range<usize>, u64); 2],
 }
 
 impl Items {
-    pub(super) fn new() -> Self {
-        Self { windows: Vec::new(), batches: Vec::new(), bins: std::array::from_fn(|_| Bin::default()) }
-    }
-
-    /// Lists the items of tables x and y. `wanted[y is on a long diagonal][x is]` tells which ones count at all.
+    /// Lists the items of tables x and y, as far as they have a weight by the number of queens on long diagonals.
     pub(super) fn list<L: Lanes>(
         &mut self,
         lanes: L,
         shape: Shape,
         (x, y): (&Table, &Table),
-        wanted: [[bool; 2]; 2],
+        weights: [u64; 3],
         stop: &Stop,
     ) -> Result<(), Stopped> {
         self.windows.clear();
         self.batches.clear();
+        self.all.clear();
         let bins = 2 * shape.central().classes();
-        // All y of a column set in one run where they want the same x, else in two.
-        let runs = if wanted[0] == wanted[1] { [0..2, 0..0] } else { [0..1, 1..2] };
-        for bin in self.bins.iter_mut().take(bins) {
-            bin.ys.clear();
-            bin.items.iter_mut().for_each(List::clear);
-        }
         let window = if bins <= 8 { SMALL_WINDOW } else { WINDOW };
-        let mut room = Room::default();
+        let ys = |sets: &Range<usize>, bin| y.places_in(bin, &(x.sets - sets.end..x.sets - sets.start));
+        let all_few = (0..bins).all(|bin| ys(&(0..x.sets), bin).len() <= MAX_Y);
+        let fits = |sets: &Range<usize>| {
+            x.places(sets).len() <= window && (all_few || (0..bins).all(|bin| ys(sets, bin).len() <= MAX_Y))
+        };
         let mut first = 0;
         while first < x.sets {
-            stop.check()?;
-            let fits = |end: usize| {
-                let ys = y.entries(x.sets - end..x.sets - first).len();
-                x.entries(first..end).len() <= window && ys <= MAX_Y
-            };
-            let mut end = first + 1;
-            while end < x.sets && fits(end + 1) {
-                end += 1;
+            let mut sets = first..first + 1;
+            while sets.end < x.sets && fits(&(first..sets.end + 1)) {
+                sets.end += 1;
             }
-            let sets = first..end;
-            first = end;
-            let xs = x.entries(sets.clone());
+            first = sets.end;
+            let xs = x.places(&sets);
             let first_batch = self.batches.len();
-            for (number, bin) in self.bins.iter_mut().enumerate().take(bins) {
-                bin.first = bin.ys.len();
-                let items = [&bin.items[0], &bin.items[1]].map(|list| list.len()..list.len());
-                self.batches.push(Batch { bin: number, ys: bin.first..bin.first, items });
-            }
-            for set in sets {
-                let other = x.sets - 1 - set;
-                for (longs, wanted) in runs.iter().zip(wanted) {
-                    let near = y.near.get(y.filled(other, longs.clone())).unwrap_or_default();
-                    let pairs = y.pairs.get(y.group(other, longs.clone())).unwrap_or_default();
-                    let mut partners = [Partners::default(); 2];
-                    for (long, partners) in partners.iter_mut().enumerate() {
-                        if wanted[long] {
-                            let places = x.group(set, long..long + 1);
-                            let near = x.near.get(x.filled(set, long..long + 1)).unwrap_or_default();
-                            *partners = Partners { first: (places.start - xs.start) as u32, len: places.len(), near };
-                        }
+            for bin in 0..bins {
+                let mut batch = Batch { class: bin / 2, ys: ys(&sets, bin), lists: [(0..0, 0), (0..0, 0)] };
+                let longs = longs([weights[bin % 2], weights[bin % 2 + 1]]);
+                for (list, (long, weight)) in batch.lists.iter_mut().zip(longs).filter(|(_, (_, weight))| *weight != 0)
+                {
+                    let first = self.all.len();
+                    let mut numbers = Numbers { y: 0, x: xs.start as u32 };
+                    for ys in y.ys(batch.ys.clone()).chunks(YS) {
+                        stop.check()?;
+                        self.all.reserve(ys.items.len() * x.widest + STRIDE);
+                        lanes.meet(ys, x.xs(long.clone()), numbers, &mut self.all);
+                        numbers.y += ys.items.len() as u32;
                     }
-                    let most = partners[0].near.len().max(partners[1].near.len()).max(1);
-                    for (near, pairs) in near.chunks(YS).zip(pairs.chunks(YS)) {
-                        room.take(near.len() * most, |more| {
-                            for bin in self.bins.iter_mut().take(bins) {
-                                bin.ys.reserve(more);
-                                bin.items.iter_mut().for_each(|list| list.reserve(more));
-                            }
-                        });
-                        lanes.meet((near, pairs), partners, &mut self.bins);
-                    }
+                    *list = (first..self.all.len(), weight);
                 }
-            }
-            for (batch, bin) in self.batches.iter_mut().skip(first_batch).zip(&self.bins) {
-                batch.ys.end = bin.ys.len();
-                for (range, list) in batch.items.iter_mut().zip(&bin.items) {
-                    range.end = list.len();
+                if batch.lists.iter().any(|(list, _)| !list.is_empty()) {
+                    self.batches.push(batch);
                 }
             }
             self.windows.push(Window { xs, batches: first_batch..self.batches.len() });
@@ -145,18 +111,21 @@ impl Items {
         Ok(())
     }
 
-    /// The y of a batch; there may be none.
-    pub(super) fn ys(&self, batch: &Batch) -> &[Pairs] {
-        self.bins[batch.bin].ys.as_slice().get(batch.ys.clone()).unwrap_or_default()
-    }
-
-    /// The items of a batch, without and with an x on a long diagonal.
-    pub(super) fn of(&self, batch: &Batch) -> [&[u32]; 2] {
-        let items = &self.bins[batch.bin].items;
-        [0, 1].map(|long| items[long].as_slice().get(batch.items[long].clone()).unwrap_or_default())
+    /// The items of a batch, and what their solutions stand for.
+    pub(super) fn of(&self, batch: &Batch) -> [(&[u32], u64); 2] {
+        [0, 1].map(|list| {
+            let (items, weight) = &batch.lists[list];
+            (self.all.as_slice().get(items.clone()).unwrap_or_default(), *weight)
+        })
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.bins.iter().map(|bin| bin.ys.bytes() + bin.items.iter().map(List::bytes).sum::<usize>()).sum()
+        self.all.bytes()
     }
+}
+
+/// The lists that there must be, given what a solution stands for without and with an x on a long diagonal: which x are
+/// in each, as for [`Table::xs`], and what its solutions stand for.
+fn longs([off, on]: [u64; 2]) -> [(Range<usize>, u64); 2] {
+    if off == on { [(0..2, off), (0..0, 0)] } else { [(0..1, off), (1..2, on)] }
 }
