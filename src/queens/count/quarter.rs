@@ -135,8 +135,10 @@ impl Table {
         let columns = shape.columns(quarter);
         let is_west = matches!(quarter, Quarter::NorthWest | Quarter::SouthWest);
         let is_looked_up = matches!(quarter, Quarter::NorthWest | Quarter::SouthEast);
+        let numbers = || (0..32).filter(|row| rows >> row & 1 == 1);
+        let befores = numbers().take(1).chain(numbers());
         let mut rows: Vec<Row> =
-            (0..32).filter(|row| rows >> row & 1 == 1).map(|row| Row::new(shape, quarter, row)).collect();
+            numbers().zip(befores).map(|(row, before)| Row::new(shape, quarter, row, before)).collect();
         for (row, part) in rows.iter_mut().zip(cut.0) {
             row.open &= part.mask();
         }
@@ -273,19 +275,24 @@ struct Found {
 #[derive(Clone, Copy, Default)]
 struct Placed {
     columns: u32,
+    /// The columns that they reach along their diagonals in the row of the last one.
+    down: u32,
+    up: u32,
     conflicts: Conflicts,
     pairs: Pairs,
 }
 
-/// What backtracking needs to know of a row: which columns a queen may stand in, and its squares.
+/// What backtracking needs to know of a row: how far it is from the row before, which columns a queen may stand in, and
+/// its squares.
 struct Row {
+    step: u32,
     open: u32,
     squares: [Conflicts; 16],
 }
 
 impl Row {
-    fn new(shape: Shape, quarter: Quarter, row: u32) -> Self {
-        let mut new = Self { open: 0, squares: [0; 16] };
+    fn new(shape: Shape, quarter: Quarter, row: u32, before: u32) -> Self {
+        let mut new = Self { step: row - before, open: 0, squares: [0; 16] };
         for (column, to) in (0..shape.columns(quarter)).zip(&mut new.squares) {
             if let Some(square) = shape.square(quarter, row, column) {
                 *to = square;
@@ -313,14 +320,18 @@ fn place(
     // What the row's partner put there gives way to both.
     let pair = (placed.pairs >> shift) * factor;
     let pairs = placed.pairs & !(0xff << shift);
-    let mut open = row.open & !placed.columns;
+    let (down, up) = (placed.down << row.step, placed.up >> row.step);
+    let mut open = row.open & !(placed.columns | down | up);
     while open != 0 {
         let column = open.trailing_zeros();
         open &= open - 1;
         let square = row.squares[(column & 15) as usize];
+        // Of all conflicts only the condition b < a can still be one.
         if placed.conflicts & square == 0 {
             let with = Placed {
                 columns: placed.columns | 1 << column,
+                down: down | 1 << column,
+                up: up | 1 << column,
                 conflicts: placed.conflicts | square,
                 pairs: pairs | (pair + u64::from(column)) << shift,
             };
