@@ -145,7 +145,7 @@ impl Table {
         let sets = binomial(columns, queens) as usize;
         let ranks = ranks(columns);
         let central = shape.central();
-        let mut found = Found::default();
+        let mut found = Found::new();
         let mut emit = |placed: Placed| {
             let set = usize::from(ranks[placed.columns as usize]);
             let long = usize::from(shape.is_long(placed.conflicts));
@@ -262,13 +262,20 @@ impl Table {
 const CHECK: usize = 1 << 16;
 
 /// Placements in the order in which backtracking finds them.
-#[derive(Default)]
 struct Found {
     groups: Vec<u32>,
     /// Pairs in the west, lines in the east.
     words: Vec<u64>,
     /// In the west.
     near: Vec<u32>,
+}
+
+impl Found {
+    /// None, and room for as many as most tables have.
+    fn new() -> Self {
+        const FEW: usize = 1 << 12;
+        Self { groups: Vec::with_capacity(FEW), words: Vec::with_capacity(FEW), near: Vec::with_capacity(FEW) }
+    }
 }
 
 /// The queens placed so far.
