@@ -44,7 +44,7 @@ impl Patterns {
         let others = south.others();
         self.all.clear();
         for class in shape.central().order() {
-            let places = north.places_in(2 * class, &(first..north.sets));
+            let places = north.places_in(class, &(first..north.sets));
             let wanted = part.slice(places.len());
             for ones in north.ones(places.start + wanted.start..places.start + wanted.end).chunks(ONES) {
                 stop.check()?;

@@ -12,10 +12,10 @@
 //!   without, then those with a queen on a long diagonal (which have different weights, see `symmetry`; only the west
 //!   has such).
 //! - The south-west and the north-east are **gone through**, bin by bin, and sorted by that. A **bin** is a class (see
-//!   [`Central`](super::shape::Central)) without or with a queen on a long diagonal. Within a bin they are sorted by
+//!   [`Central`](super::shape::Central)), in the west without or with a queen on a long diagonal. Within a bin they are sorted by
 //!   column set, and for each entry there is the number of the set that it leaves to its partner.
 
-use super::shape::{Conflicts, Quarter, Shape};
+use super::shape::{Quarter, Shape};
 use super::subsets::{binomial, ranks};
 use crate::queens::{Stop, Stopped};
 use std::ops::Range;
@@ -148,9 +148,13 @@ impl Table {
         let mut found = Found::new();
         let mut emit = |placed: Placed| {
             let set = usize::from(ranks[placed.columns as usize]);
-            let long = usize::from(shape.is_long(placed.conflicts));
-            let lines = shape.lines(placed.conflicts);
-            let group = if is_looked_up { 2 * set + long } else { (2 * central.class(lines) + long) * sets + set };
+            let lines = placed.lines;
+            let long = usize::from(shape.is_long(lines));
+            let group = match quarter {
+                Quarter::NorthWest | Quarter::SouthEast => 2 * set + long,
+                Quarter::SouthWest => (2 * central.class(lines) + long) * sets + set,
+                Quarter::NorthEast => central.class(lines) * sets + set,
+            };
             found.groups.push(group as u32);
             found.words.push(if is_west { placed.pairs } else { lines });
             if is_west {
@@ -161,10 +165,14 @@ impl Table {
             emit(Placed::default());
         }
         place(&rows, 0, shape.h, Placed::default(), stop, &mut emit)?;
-        let lines_of =
-            |row: &Row| row.squares.iter().take(columns as usize).map(|&square| shape.lines(square)).collect();
+        let lines_of = |row: &Row| row.squares.iter().take(columns as usize).copied().collect();
         let mut table = Self { squares: rows.iter().map(lines_of).collect(), sets, ..Self::default() };
-        table.sort(&found, if is_looked_up { 2 * sets } else { 2 * sets * central.classes() }, stop)?;
+        let bins = match quarter {
+            Quarter::NorthWest | Quarter::SouthEast => 2,
+            Quarter::SouthWest => 2 * central.classes(),
+            Quarter::NorthEast => central.classes(),
+        };
+        table.sort(&found, bins * sets, stop)?;
         if is_looked_up {
             table.widest = (0..sets).map(|set| table.places(&(set..set + 1)).len()).max().unwrap_or(0);
         } else {
@@ -285,16 +293,16 @@ struct Placed {
     /// The columns that they reach along their diagonals in the row of the last one.
     down: u32,
     up: u32,
-    conflicts: Conflicts,
+    lines: u64,
     pairs: Pairs,
 }
 
 /// What backtracking needs to know of a row: how far it is from the row before, which columns a queen may stand in, and
-/// its squares.
+/// the lines of its squares.
 struct Row {
     step: u32,
     open: u32,
-    squares: [Conflicts; 16],
+    squares: [u64; 16],
 }
 
 impl Row {
@@ -332,14 +340,14 @@ fn place(
     while open != 0 {
         let column = open.trailing_zeros();
         open &= open - 1;
-        let square = row.squares[(column & 15) as usize];
-        // Of all conflicts only the condition b < a can still be one.
-        if placed.conflicts & square == 0 {
+        let lines = row.squares[(column & 15) as usize];
+        // Of the lines only the condition b < a can be one that both are on.
+        if placed.lines & lines == 0 {
             let with = Placed {
                 columns: placed.columns | 1 << column,
                 down: down | 1 << column,
                 up: up | 1 << column,
-                conflicts: placed.conflicts | square,
+                lines: placed.lines | lines,
                 pairs: pairs | (pair + u64::from(column)) << shift,
             };
             if rest.is_empty() {
@@ -350,4 +358,48 @@ fn place(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shape::Mode;
+    use super::*;
+
+    /// How many ways there are to place queens in the rows that are left, on the board's coordinates.
+    fn ways(shape: Shape, quarter: Quarter, rows: &[u32], placed: &mut Vec<(u32, u32)>) -> usize {
+        let Some((&row, rest)) = rows.split_first() else { return 1 };
+        let (n, h) = (shape.n, shape.h);
+        let open = |column: u32| shape.square(quarter, row, column).is_some();
+        let mut sum = 0;
+        for column in (0..shape.columns(quarter)).filter(|&column| open(column)) {
+            let i = if matches!(quarter, Quarter::NorthWest | Quarter::NorthEast) { row } else { n - 1 - row };
+            let j = if matches!(quarter, Quarter::NorthWest | Quarter::SouthWest) { column } else { n - 1 - column };
+            // The queen of the middle column is farther from the centre than the middle row's.
+            let out_of_order =
+                |(k, l): (u32, u32)| shape.mode == Mode::Open && i == h && l == h && k.abs_diff(h) <= j.abs_diff(h);
+            let meets = |&(k, l): &(u32, u32)| j == l || i.abs_diff(k) == j.abs_diff(l) || out_of_order((k, l));
+            if !placed.iter().any(meets) {
+                placed.push((i, j));
+                sum += ways(shape, quarter, rest, placed);
+                placed.pop();
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn a_table_has_every_placement() {
+        for shape in [Shape::new(Mode::Even, 12), Shape::new(Mode::Open, 11), Shape::new(Mode::Centre, 13)] {
+            for quarter in [Quarter::NorthWest, Quarter::SouthWest, Quarter::NorthEast, Quarter::SouthEast] {
+                let middle = u32::from(shape.mode == Mode::Open && quarter == Quarter::SouthEast);
+                for rows in 0..1 << (shape.h + middle) {
+                    let table = Table::new(shape, quarter, rows, Cut::NONE, &Stop::new()).expect("not stopped");
+                    let listed: Vec<u32> = (0..32).filter(|row| rows >> row & 1 == 1).collect();
+                    let expected = ways(shape, quarter, &listed, &mut Vec::new());
+                    assert_eq!(table.starts.last().copied(), Some(expected as u32), "{shape:?} {quarter:?} {rows:b}");
+                    assert_eq!(table.words.len(), expected + STRIDE);
+                }
+            }
+        }
+    }
 }

@@ -16,7 +16,7 @@
 //!
 //! # Shared diagonals
 //! Whether queens of two quarters attack each other along a diagonal is asked thousands of millions of times. So each
-//! square has a word with a bit for each of its two diagonals, its [lines](Shape::lines), and two quarters go together
+//! square has a word with a bit for each of its two diagonals, its [lines](Shape::square), and two quarters go together
 //! when the words of their queens, ORed, have no bit in common. Only diagonals that cross from the west to the east
 //! get a bit: a diagonal on which north and south of the same half can meet crosses over too (it leaves its half
 //! through the middle of the board). That is at most 2h diagonals in each direction, 52 at n = 27; the other bits of
@@ -41,10 +41,6 @@ pub(super) enum Quarter {
     NorthEast,
     SouthEast,
 }
-
-/// What excludes two queens of one quarter, but for their rows and columns: the diagonals, all of them, and the
-/// condition b < a. A bit for each of these; queens that have one in common exclude each other.
-pub(super) type Conflicts = u128;
 
 /// A board size and a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +69,10 @@ impl Shape {
         }
     }
 
-    /// The square in this row and column of the quarter (from the outside), or `None` if no queen may stand there.
-    pub(super) fn square(self, quarter: Quarter, row: u32, column: u32) -> Option<Conflicts> {
-        let n = self.n;
+    /// The lines of the square in this row and column of the quarter (from the outside), or `None` if no queen may stand
+    /// there.
+    pub(super) fn square(self, quarter: Quarter, row: u32, column: u32) -> Option<u64> {
+        let (n, h) = (self.n, self.h);
         let (north, west) = match quarter {
             Quarter::NorthWest => (true, true),
             Quarter::SouthWest => (false, true),
@@ -91,26 +88,18 @@ impl Shape {
             Mode::Even | Mode::Centre => 0,
             Mode::Open => self.order(i, j)?,
         };
-        // i + j is less than 2n - 1; then n - 1 + j - i, which is as well.
-        Some(1 << (i + j) | 1 << (2 * n - 1 + n - 1 + j - i) | Conflicts::from(order) << (4 * n))
-    }
-
-    /// What of the conflicts of a queen, or of several, there can be with queens of another quarter: their part in the
-    /// condition b < a, and of the diagonals those that cross from the west to the east.
-    #[inline(always)]
-    pub(super) fn lines(self, conflicts: Conflicts) -> u64 {
-        let (n, h) = (self.n, self.h);
         // i + j from h to 3h - 1 and j - i from -h to h - 1 are all that west and east have in common. Both as numbers
-        // from 0 to 2h - 1.
-        let bits = |from: u32| (conflicts >> from) as u64 & ((1 << (2 * h)) - 1);
-        bits(h) | bits(3 * n - 2 - h) << (2 * h) | ((conflicts >> (4 * n)) as u64) << (4 * h)
+        // from 0 to 2h - 1, and what is outside that range as no bit.
+        let bit = |at: Option<u32>| at.filter(|&at| at < 2 * h).map_or(0, |at| 1 << at);
+        Some(bit((i + j).checked_sub(h)) | bit((h + j).checked_sub(i)) << (2 * h) | order << (4 * h))
     }
 
-    /// Whether one of the queens is on one of the two long diagonals of the board, where that makes a difference to the
+    /// Whether the lines of some queens are those of a long diagonal of the board, where that makes a difference to the
     /// weight of a solution (see `symmetry`): in the mode Even.
-    pub(super) fn is_long(self, conflicts: Conflicts) -> bool {
-        let long = 1 << (self.n - 1) | 1 << (3 * self.n - 2);
-        self.mode == Mode::Even && conflicts & long != 0
+    pub(super) fn is_long(self, lines: u64) -> bool {
+        // i + j = 2h - 1, and j - i = 0.
+        let long = 1 << (self.h - 1) | 1 << (3 * self.h);
+        self.mode == Mode::Even && lines & long != 0
     }
 
     /// The condition 0 < b < a of the mode Open as bits, so that it is checked together with the diagonals: the middle
@@ -162,7 +151,7 @@ impl Shape {
 /// of those placements can meet. Which of them a placement uses is its **class**, a bit for each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Central {
-    /// The first of them, as a bit number of [`Shape::lines`].
+    /// The first of them, as a bit number of [`Shape::square`].
     first: u32,
     /// How many there are on each side.
     reach: u32,
@@ -179,7 +168,7 @@ impl Central {
         1 << (2 * self.reach)
     }
 
-    /// The diagonals of a class, as bit numbers of [`Shape::lines`].
+    /// The diagonals of a class, as bit numbers of [`Shape::square`].
     pub(super) fn of(self, class: usize) -> impl Iterator<Item = u32> {
         let line = move |bit| self.first + bit + if bit < self.reach { 0 } else { self.gap };
         (0..2 * self.reach).filter(move |bit| class >> bit & 1 == 1).map(line)
@@ -215,7 +204,7 @@ mod tests {
     const QUARTERS: [Quarter; 4] = [Quarter::NorthWest, Quarter::SouthWest, Quarter::NorthEast, Quarter::SouthEast];
 
     /// The squares of a quarter, with row and column on the board.
-    fn squares(shape: Shape, quarter: Quarter) -> Vec<(u32, u32, Conflicts)> {
+    fn squares(shape: Shape, quarter: Quarter) -> Vec<(u32, u32, u64)> {
         let north = matches!(quarter, Quarter::NorthWest | Quarter::NorthEast);
         let west = matches!(quarter, Quarter::NorthWest | Quarter::SouthWest);
         let middle = shape.mode == Mode::Open && quarter == Quarter::SouthEast;
@@ -249,18 +238,10 @@ mod tests {
                         for (i, j, a) in squares(shape, quarter) {
                             for (k, l, b) in squares(shape, other).into_iter().filter(|&(_, l, _)| l != j) {
                                 let expected = clash((i, j), (k, l));
-                                let (a, b) = (shape.lines(a), shape.lines(b));
                                 assert_eq!(a & b != 0, expected, "{shape:?} {:?}", ((i, j), (k, l)));
                                 if (quarter, other) == (Quarter::NorthWest, Quarter::SouthWest) {
                                     assert_eq!(shape.near(a) & shape.near(b) != 0, expected);
                                 }
-                            }
-                        }
-                    }
-                    for (i, j, a) in squares(shape, quarter) {
-                        for (k, l, b) in squares(shape, quarter) {
-                            if i != k && j != l {
-                                assert_eq!(a & b != 0, clash((i, j), (k, l)));
                             }
                         }
                     }
