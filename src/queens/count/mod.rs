@@ -100,8 +100,8 @@ pub fn memory_needed(n: Size, threads: usize) -> Option<usize> {
     let megabytes = match n.get() {
         ..=16 => 8,
         17 | 18 => 12,
-        19 => 24,
-        20 => 48,
+        19 => 28,
+        20 => 60,
         21 => 96,
         22 => 128,
         _ => 96,
