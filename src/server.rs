@@ -93,7 +93,6 @@ impl Server {
             match listener.accept().await {
                 Ok((stream, peer)) => {
                     pause = Duration::ZERO;
-                    Self::tell_connections(&self.app, &self.connections);
                     let _ = stream.set_nodelay(true); // answers are written whole; waiting for more helps nobody
                     self.spawn(stream, peer, permit);
                 }
@@ -120,11 +119,6 @@ impl Server {
         }
     }
 
-    /// Tells the metrics how many connections are open.
-    fn tell_connections(app: &App, connections: &Semaphore) {
-        app.metrics.connections(app.config.max_connections as usize - connections.available_permits());
-    }
-
     fn spawn(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
         // One that came when the service was ending already is answered so, but not waited for.
         let late = self.ending.is_cancelled();
@@ -136,14 +130,15 @@ impl Server {
             ending,
             Arc::clone(&self.make_room),
         );
-        let (app, cut_off, connections) = (self.app.clone(), self.cut_off.clone(), Arc::clone(&self.connections));
+        let (app, cut_off) = (self.app.clone(), self.cut_off.clone());
+        app.metrics.connection_opened();
         let task = async move {
             tokio::select! {
                 () = connection => {}
                 () = cut_off.cancelled() => {}
             }
+            app.metrics.connection_closed();
             drop(permit);
-            Self::tell_connections(&app, &connections);
         };
         if late {
             tokio::spawn(task);

@@ -208,9 +208,14 @@ impl Metrics {
         self.record(|| gauge!("http_requests_in_flight").increment(1.0));
     }
 
-    /// The number of open connections.
-    pub fn connections(&self, open: usize) {
-        self.record(|| gauge!("http_connections").set(open as f64));
+    /// One more connection is open.
+    pub fn connection_opened(&self) {
+        self.record(|| gauge!("http_connections").increment(1.0));
+    }
+
+    /// A connection has ended.
+    pub fn connection_closed(&self) {
+        self.record(|| gauge!("http_connections").decrement(1.0));
     }
 
     /// How busy the pool is.
