@@ -134,6 +134,35 @@ async fn at_the_cap_idle_connections_make_room() {
 }
 
 #[tokio::test]
+async fn who_still_sends_a_refused_body_reads_why() {
+    let service = Service::default().await;
+    let json = "content-type: application/json\r\n";
+    for (head, status) in [
+        (format!("POST /verify HTTP/1.1\r\nhost: x\r\n{json}"), "413"),
+        ("POST /verify HTTP/1.1\r\nhost: x\r\n".to_owned(), "415"),
+        (format!("POST /verify?x=1 HTTP/1.1\r\nhost: x\r\n{json}"), "400"),
+        ("POST /nothing HTTP/1.1\r\nhost: x\r\n".to_owned(), "404"),
+        ("GET /solve/8 HTTP/1.1\r\nhost: x\r\n".to_owned(), "400"),
+        ("PATCH /solve/8 HTTP/1.1\r\nhost: x\r\n".to_owned(), "405"),
+    ] {
+        let mut stream = TcpStream::connect(service.address).await.expect("a connection");
+        stream.write_all(format!("{head}content-length: 20000000\r\n\r\n").as_bytes()).await.expect("written");
+        for _ in 0..200 {
+            stream.write_all(&[b' '; 100_000]).await.expect("taken to its end");
+        }
+        let mut answer = Vec::new();
+        let whole = timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await.expect("closed");
+        assert!(whole.is_ok() && answer.starts_with(format!("HTTP/1.1 {status} ").as_bytes()), "{head}: {whole:?}");
+    }
+    let idle = async {
+        while service.metric("http_connections").await > 1.0 {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_secs(3), idle).await.expect("all closed");
+}
+
+#[tokio::test]
 async fn the_metrics_know_how_many_connections_are_open() {
     let service = Service::default().await;
     let mut open = Vec::new();
