@@ -74,7 +74,7 @@ impl Call {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(self.query.as_bytes()) {
             if !known.contains(&name.as_ref()) {
-                return Err(Problem::UnknownParameter { parameter: name.into_owned(), known });
+                return Err(Problem::UnknownParameter { parameter: shortened(&name), known });
             }
             if pairs.iter().any(|(other, _)| *other == name) {
                 return Err(Problem::RepeatedParameter { parameter: name.into_owned() });
@@ -196,11 +196,15 @@ impl Parameters {
     }
 }
 
+/// A caller's text, short enough to stand in an error.
+pub(super) fn shortened(text: &str) -> String {
+    let short: String = text.chars().take(40).collect();
+    if short.len() < text.len() { short + "…" } else { short }
+}
+
 /// A caller's text, short enough and plain enough to stand in an error.
 fn quoted(text: &str) -> String {
-    let short: String = text.chars().take(40).collect();
-    let more = if short.len() < text.len() { "…" } else { "" };
-    format!("\"{}{more}\"", short.escape_debug())
+    format!("\"{}\"", shortened(text).escape_debug())
 }
 
 /// The size in the path: spelled right, but not yet known to be in the route's range.
