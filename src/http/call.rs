@@ -6,7 +6,7 @@ use crate::queens::{Board, Size};
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, IF_NONE_MATCH, TRANSFER_ENCODING};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -95,10 +95,16 @@ impl Call {
         }
     }
 
-    /// The text of a header, if it is there and is text.
+    /// The text of a header, if it is there and is plain text.
     #[must_use]
     pub fn header(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The bytes of a header, if it is there.
+    #[must_use]
+    pub fn header_bytes(&self, name: &HeaderName) -> Option<&[u8]> {
+        self.headers.get(name).map(HeaderValue::as_bytes)
     }
 
     /// Whether the caller says it has the answer with this tag (RFC 9110, `If-None-Match`, compared weakly).

@@ -193,6 +193,14 @@ async fn a_token_guards_what_changes() {
 }
 
 #[tokio::test]
+async fn a_token_may_have_any_letters() {
+    let service = Service::start(Config { api_token: Some("pässword ♛".into()), ..config() }).await;
+    let right = [("authorization", "Bearer pässword ♛")];
+    assert_eq!(service.send(Method::PUT, "/jobs/9", &right, "").await.status, 202);
+    service.send(Method::PUT, "/jobs/9", &[("authorization", "Bearer♛")], "").await.is_problem(401, "unauthorized");
+}
+
+#[tokio::test]
 async fn what_is_refused() {
     let service = Service::default().await;
     for (path, status, name) in [
