@@ -201,6 +201,28 @@ async fn a_token_may_have_any_letters() {
 }
 
 #[tokio::test]
+async fn a_job_above_the_cap_is_looked_at_but_not_changed() {
+    let folder = folder("above");
+    let service = Service::start(Config { data_dir: Some(folder.clone()), ..config() }).await;
+    assert_eq!(service.put(10).await.status, 202);
+    assert_eq!(service.job(10).await["count"], 724);
+    service.shut_down();
+    service.ended().await;
+    let service = Service::start(Config { data_dir: Some(folder.clone()), max_job: 8, ..config() }).await;
+    assert_eq!(service.get("/jobs").await.json()["jobs"][0]["n"], 10);
+    assert_eq!(service.job(10).await["count"], 724);
+    assert_eq!(service.events(10).await.len(), 1);
+    for path in ["/jobs/9", "/jobs/9/events", "/jobs/28"] {
+        assert_eq!(service.get(path).await.is_problem(422, "size-out-of-range")["max"], 8);
+    }
+    service.put(10).await.is_problem(422, "size-out-of-range");
+    service.cancel(10).await.is_problem(422, "size-out-of-range");
+    service.shut_down();
+    service.ended().await;
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+#[tokio::test]
 async fn what_is_refused() {
     let service = Service::default().await;
     for (path, status, name) in [
