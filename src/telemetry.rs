@@ -56,7 +56,7 @@ pub fn start(config: &Config) -> Logs {
 /// Sets up the log of a command that runs to its end: what goes wrong, on standard error.
 pub fn warnings_only() {
     let lines = tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr);
-    let _ = lines.try_init();
+    let _ = lines.with_ansi(std::io::stderr().is_terminal()).try_init();
 }
 
 /// Writes one line for each request, or nothing.
