@@ -141,6 +141,32 @@ async fn requests_come_before_tasks() {
 }
 
 #[tokio::test]
+async fn count_does_not_wait_for_a_job_that_waits_for_requests() {
+    let config = Config { workers: Some(1), time_limit: Duration::from_secs(5), ..config() };
+    let service = Service::start(config).await;
+    // There is always a request that waits, so no task ever runs.
+    let busy = |first: u64| {
+        let service = &service;
+        async move {
+            for seed in first.. {
+                assert_eq!(service.get(&format!("/estimate/30?probes=20000&seed={seed}")).await.status, 200);
+            }
+        }
+    };
+    let asked = async {
+        while service.metric("searches_waiting").await < 2.0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(service.put(12).await.status, 202);
+        service.get("/count/12").await
+    };
+    tokio::select! {
+        answer = asked => assert_eq!(answer.json()["count"], 14_200),
+        _ = async { tokio::join!(busy(0), busy(1_000_000), busy(2_000_000), busy(3_000_000)) } => {}
+    }
+}
+
+#[tokio::test]
 async fn count_joins_a_running_job() {
     let service = Service::default().await;
     assert_eq!(service.put(17).await.status, 202);
