@@ -5,6 +5,7 @@
 
 use crate::queens::count::Plan;
 use crate::queens::{Size, backtrack, published};
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::fmt;
@@ -36,8 +37,10 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Serve HTTP (the default)
+    #[command(allow_negative_numbers = true)]
     Serve(Box<Config>),
     /// Count the solutions of one size
+    #[command(allow_negative_numbers = true)]
     Count(Count),
     /// Ask a running service on this machine for its health; exit code 0 if it is well, else 1
     Healthcheck(Healthcheck),
@@ -83,6 +86,9 @@ pub struct Healthcheck {
     #[arg(long, default_value = "2s", value_parser = duration("100ms", "1m"))]
     pub timeout: Duration,
 }
+
+/// The flag whose value is not to be shown.
+const SECRET: &str = "--api-token";
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
@@ -238,7 +244,11 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, (Stri
     match Cli::try_parse_from(words) {
         Ok(cli) => Ok(cli.command.unwrap_or_else(|| Command::Serve(Box::new(cli.serve)))),
         Err(error) if error.exit_code() == 0 => Err((error.to_string(), 0)),
-        Err(error) => {
+        Err(mut error) => {
+            // A bad secret may be most of a good one, so nothing of it is repeated.
+            if error.get(ContextKind::InvalidArg).is_some_and(|argument| argument.to_string().starts_with(SECRET)) {
+                error.insert(ContextKind::InvalidValue, ContextValue::String("…".to_owned()));
+            }
             let text = error.to_string();
             let line = text.split("\n\n").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
             Err((format!("{line} (try 'nqueens --help')\n"), 2))
@@ -262,10 +272,16 @@ fn duration(min: &'static str, max: &'static str) -> impl Fn(&str) -> Result<Dur
     }
 }
 
-/// Files with secrets often end in a line feed. Nothing of a bad value is repeated, since it may be most of a good one.
+/// Files with secrets often end in a line feed. One within a secret cannot be sent in a header.
 fn secret(text: &str) -> Result<Secret, &'static str> {
     let text = text.trim();
-    if text.is_empty() { Err("it is empty") } else { Ok(text.into()) }
+    if text.is_empty() {
+        Err("it is empty")
+    } else if text.contains(char::is_control) {
+        Err("it has a line feed or another control character in it")
+    } else {
+        Ok(text.into())
+    }
 }
 
 fn on_off(text: &str) -> Result<bool, String> {
@@ -290,7 +306,7 @@ fn origin(text: &str) -> Result<String, String> {
         letters(scheme, b"+-.") && letters(host, b"-.:[]_")
     });
     if text == "*" || well_formed {
-        Ok(text.to_owned())
+        Ok(text.to_ascii_lowercase()) // as browsers send it, whatever they were given
     } else {
         Err("write it as https://example.org, without a path, or *".to_owned())
     }
@@ -332,10 +348,22 @@ mod tests {
             ["--access-log", "maybe"],
             ["--nonsense", "1"],
         ] {
-            let (text, code) = parse(&words).expect_err("refused");
-            assert_eq!((code, text.lines().count()), (2, 1), "{text}");
-            assert!(text.contains(words[0]), "{text}");
+            for words in [words.to_vec(), [&["serve"][..], &words].concat()] {
+                let (text, code) = parse(&words).expect_err("refused");
+                assert_eq!((code, text.lines().count()), (2, 1), "{text}");
+                assert!(text.contains(words[words.len() - 2]), "{text}");
+            }
         }
+        let (text, _) = parse(&["count", "-1"]).expect_err("refused");
+        assert!(text.contains("-1 is not in"), "{text}");
+    }
+
+    #[test]
+    fn a_bad_token_is_not_shown_either() {
+        let (text, code) = parse(&["--api-token", "s3cret\nrest"]).expect_err("refused");
+        assert_eq!(code, 2);
+        assert!(text.contains("--api-token") && text.contains("line feed"), "{text}");
+        assert!(!text.contains("s3cret") && !text.contains("rest"), "{text}");
     }
 
     #[test]
@@ -353,5 +381,7 @@ mod tests {
     fn origins_may_be_repeated() {
         let config = parse(&["--cors-origin", "http://a.test", "--cors-origin=https://b.test:8443"]).expect("valid");
         assert_eq!(config.cors_origin, ["http://a.test", "https://b.test:8443"]);
+        // Browsers send them so.
+        assert_eq!(parse(&["--cors-origin", "HTTPS://A.Test"]).expect("valid").cors_origin, ["https://a.test"]);
     }
 }

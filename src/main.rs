@@ -2,7 +2,7 @@
 
 use nqueens::config::{self, Command, Config};
 use nqueens::{cli, server, telemetry};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -60,7 +60,8 @@ fn serve(config: Config) -> ExitCode {
 fn print(text: &[u8]) -> ExitCode {
     match std::io::stdout().write_all(text) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE, // the reader closed the pipe
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::FAILURE, // its reader has seen enough
+        Err(error) => fail(&format!("cannot write: {error}"), 1),
     }
 }
 

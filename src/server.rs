@@ -4,7 +4,8 @@
 //! be complete within the header timeout; while a request is answered there is no deadline on reading, since the
 //! handlers have theirs; then it may be idle for the keep-alive time. The HTTP library has one timeout for the first
 //! and the last of these, so the deadlines are kept here, around the socket. A reader that takes no byte of its
-//! answer for the whole of the stream time limit is given up too.
+//! answer for the whole of the stream time limit is given up too. A caller whose body is refused while it still sends it
+//! is listened to a little longer, so that it reads why.
 
 mod deadlines;
 
@@ -14,6 +15,7 @@ use crate::telemetry::AccessLog;
 use axum::Router;
 use axum::extract::Request;
 use deadlines::Guarded;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -93,7 +95,6 @@ impl Server {
             match listener.accept().await {
                 Ok((stream, peer)) => {
                     pause = Duration::ZERO;
-                    Self::tell_connections(&self.app, &self.connections);
                     let _ = stream.set_nodelay(true); // answers are written whole; waiting for more helps nobody
                     self.spawn(stream, peer, permit);
                 }
@@ -120,11 +121,6 @@ impl Server {
         }
     }
 
-    /// Tells the metrics how many connections are open.
-    fn tell_connections(app: &App, connections: &Semaphore) {
-        app.metrics.connections(app.config.max_connections as usize - connections.available_permits());
-    }
-
     fn spawn(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
         // One that came when the service was ending already is answered so, but not waited for.
         let late = self.ending.is_cancelled();
@@ -136,14 +132,15 @@ impl Server {
             ending,
             Arc::clone(&self.make_room),
         );
-        let (app, cut_off, connections) = (self.app.clone(), self.cut_off.clone(), Arc::clone(&self.connections));
+        let (app, cut_off) = (self.app.clone(), self.cut_off.clone());
+        app.metrics.connection_opened();
         let task = async move {
             tokio::select! {
                 () = connection => {}
                 () = cut_off.cancelled() => {}
             }
+            app.metrics.connection_closed();
             drop(permit);
-            Self::tell_connections(&app, &connections);
         };
         if late {
             tokio::spawn(task);
@@ -168,9 +165,9 @@ async fn serve(
     make_room: Arc<Notify>,
 ) {
     let (phase, its_phase) = (stream.phase(), stream.phase());
-    let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
         let answering = phase.answering();
-        let mut request = request.map(axum::body::Body::new);
+        let mut request = request.map(|body| axum::body::Body::new(phase.noting_end_of(body)));
         request.extensions_mut().insert(Peer(peer));
         let answer = router.clone().oneshot(request as Request);
         async move { answer.await.map(|response| response.map(|body| answering.until_end_of(body))) }

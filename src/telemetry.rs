@@ -56,7 +56,7 @@ pub fn start(config: &Config) -> Logs {
 /// Sets up the log of a command that runs to its end: what goes wrong, on standard error.
 pub fn warnings_only() {
     let lines = tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr);
-    let _ = lines.try_init();
+    let _ = lines.with_ansi(std::io::stderr().is_terminal()).try_init();
 }
 
 /// Writes one line for each request, or nothing.
@@ -208,9 +208,14 @@ impl Metrics {
         self.record(|| gauge!("http_requests_in_flight").increment(1.0));
     }
 
-    /// The number of open connections.
-    pub fn connections(&self, open: usize) {
-        self.record(|| gauge!("http_connections").set(open as f64));
+    /// One more connection is open.
+    pub fn connection_opened(&self) {
+        self.record(|| gauge!("http_connections").increment(1.0));
+    }
+
+    /// A connection has ended.
+    pub fn connection_closed(&self) {
+        self.record(|| gauge!("http_connections").decrement(1.0));
     }
 
     /// How busy the pool is.

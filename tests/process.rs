@@ -127,6 +127,25 @@ fn counting_from_the_command_line() {
 }
 
 #[test]
+fn what_cannot_be_written_is_told() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("the device");
+    for words in [&["count", "8"][..], &["openapi"], &["--help"]] {
+        let output = program(words).stdout(full()).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{text}");
+        assert!(text.starts_with("cannot write: "), "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_without_colours_where_nobody_watches() {
+    let output = output(&["count", "8", "--data-dir", "/dev/null"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("data directory") && !text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
 fn a_count_that_was_interrupted_goes_on_from_its_folder() {
     let folder = std::env::temp_dir().join(format!("nqueens-count-{}", std::process::id()));
     let folder_text = folder.to_str().expect("text");

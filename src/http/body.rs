@@ -1,7 +1,7 @@
 //! A board in a request's body: read within limits of size and time, parsed without a word that only a programmer
 //! would understand.
 
-use super::call::Call;
+use super::call::{Call, shortened};
 use super::problem::Problem;
 use super::state::App;
 use crate::queens::{Board, BoardError};
@@ -85,10 +85,7 @@ pub fn parse(text: &Text, fields: &'static [&'static str], max: u32, what: &str)
         let path = if path == "." { String::new() } else { path };
         let place = if path.is_empty() { String::new() } else { format!("'{path}': ") };
         let kind = if error.is_data() { "The body is not what this route takes" } else { "The body is not JSON" };
-        // JSON's own words for what was found.
-        let error =
-            error.to_string().replace("invalid type: sequence", "a list").replace("invalid type: map", "an object");
-        invalid(format!("{kind}: {place}{error}."), path)
+        invalid(format!("{kind}: {place}{}.", words(&error)), path)
     })?;
     let length = parsed.b.len();
     if length == 0 || length > max as usize {
@@ -103,6 +100,17 @@ pub fn parse(text: &Text, fields: &'static [&'static str], max: u32, what: &str)
         },
     })?;
     Ok(Question { board, blocked: parsed.blocked })
+}
+
+/// What is wrong, with JSON's own words for what was found, and without the text of a string, which may be as long as
+/// the whole body.
+fn words(error: &serde_json::Error) -> String {
+    let words = error.to_string();
+    let found_string = words.strip_prefix("invalid type: string \"").and_then(|rest| rest.rsplit_once("\", expected "));
+    match found_string {
+        Some((_, expected)) => format!("a string, expected {expected}"),
+        None => words.replace("invalid type: sequence", "a list").replace("invalid type: map", "an object"),
+    }
 }
 
 struct Parsed {
@@ -135,8 +143,7 @@ impl<'de> Visitor<'de> for Fields {
                 Some(&"b") => b.replace(map.next_value_seed(ListOf(Number))?).is_some(),
                 Some(_) => blocked.replace(map.next_value_seed(ListOf(Square))?).is_some(),
                 None => {
-                    let name: String = name.chars().take(40).collect();
-                    return Err(A::Error::unknown_field(&name, self.0));
+                    return Err(A::Error::unknown_field(&shortened(&name), self.0));
                 }
             };
             if given_before {
@@ -176,8 +183,8 @@ impl<'de, T: DeserializeSeed<'de> + Copy> Visitor<'de> for ListOf<T> {
     }
 }
 
-/// A whole number, which JSON may write as 8 or as 8.0. One that no board has as a row or column, negative ones too, becomes the largest there is, so that
-/// it is refused as off the board and not as unreadable.
+/// A whole number, which JSON may write as 8 or as 8.0. One that no board has as a row or column, negative ones too,
+/// becomes the largest there is, so that it is refused as off the board and not as unreadable.
 #[derive(Clone, Copy)]
 struct Number;
 
@@ -205,12 +212,11 @@ impl Visitor<'_> for Number {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<u32, E> {
-        // The conversion saturates, so what is too large stays too large.
-        if number.fract() == 0.0 && number >= 0.0 {
-            Ok(number as u32)
-        } else {
-            Err(E::invalid_value(Unexpected::Float(number), &self))
+        if number.fract() != 0.0 {
+            return Err(E::invalid_value(Unexpected::Float(number), &self));
         }
+        // The conversion saturates, so what is too large stays too large.
+        Ok(if number < 0.0 { u32::MAX } else { number as u32 })
     }
 }
 
@@ -261,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_is_not_of_the_form_is_told_where_and_in_plain_words() {
-        let deep = "[".repeat(100_000);
+        let (deep, long) = ("[".repeat(100_000), "\\\", expected a ".repeat(10_000));
         for (text, path, words) in [
             ("", "", "not JSON"),
             ("{\"b\":[1", "b", "not JSON"),
@@ -282,10 +288,14 @@ mod tests {
             ("{\"b\":[1],\"blocked\":[[1]]}", "blocked[0]", "two numbers"),
             ("{\"b\":[1],\"blocked\":[[1,2,3]]}", "blocked[0]", "two numbers"),
             (&format!("{{\"b\":{deep}"), "b[0]", "a whole number"),
+            (&format!("{{\"b\":[\"{long}\"]}}"), "b[0]", "a string, expected a whole number at line 1"),
+            (&format!("{{\"b\":[],\"{long}\":1}}"), "", "unknown field"),
+            (&format!("\"{long}\""), "", "a string, expected an object"),
         ] {
             match parse(text) {
                 Err(Problem::InvalidBody { detail, path: told }) => {
                     assert!(detail.contains(words), "{text:.40}: {detail}");
+                    assert!(detail.len() < 300, "{text:.40}: {} bytes", detail.len());
                     assert!(
                         !["u32", "u64", "i64", "sequence", "struct", "tuple"].iter().any(|word| detail.contains(word)),
                         "{detail}"
@@ -302,6 +312,8 @@ mod tests {
         for text in [
             "{\"b\":[2]}",
             "{\"b\":[-1]}",
+            "{\"b\":[-1.0]}",
+            "{\"b\":[-1e30]}",
             "{\"b\":[1e30]}",
             "{\"b\":[99999999999999999999]}",
             "{\"b\":[4294967296]}",

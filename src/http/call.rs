@@ -6,7 +6,7 @@ use crate::queens::{Board, Size};
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, IF_NONE_MATCH, TRANSFER_ENCODING};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -74,7 +74,7 @@ impl Call {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(self.query.as_bytes()) {
             if !known.contains(&name.as_ref()) {
-                return Err(Problem::UnknownParameter { parameter: name.into_owned(), known });
+                return Err(Problem::UnknownParameter { parameter: shortened(&name), known });
             }
             if pairs.iter().any(|(other, _)| *other == name) {
                 return Err(Problem::RepeatedParameter { parameter: name.into_owned() });
@@ -95,10 +95,16 @@ impl Call {
         }
     }
 
-    /// The text of a header, if it is there and is text.
+    /// The text of a header, if it is there and is plain text.
     #[must_use]
     pub fn header(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The bytes of a header, if it is there.
+    #[must_use]
+    pub fn header_bytes(&self, name: &HeaderName) -> Option<&[u8]> {
+        self.headers.get(name).map(HeaderValue::as_bytes)
     }
 
     /// Whether the caller says it has the answer with this tag (RFC 9110, `If-None-Match`, compared weakly).
@@ -196,11 +202,15 @@ impl Parameters {
     }
 }
 
+/// A caller's text, short enough to stand in an error.
+pub(super) fn shortened(text: &str) -> String {
+    let short: String = text.chars().take(40).collect();
+    if short.len() < text.len() { short + "…" } else { short }
+}
+
 /// A caller's text, short enough and plain enough to stand in an error.
 fn quoted(text: &str) -> String {
-    let short: String = text.chars().take(40).collect();
-    let more = if short.len() < text.len() { "…" } else { "" };
-    format!("\"{}{more}\"", short.escape_debug())
+    format!("\"{}\"", shortened(text).escape_debug())
 }
 
 /// The size in the path: spelled right, but not yet known to be in the route's range.

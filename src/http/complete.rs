@@ -130,8 +130,12 @@ fn completions(question: &body::Question, limit: usize, stop: &Stop) -> Result<R
             total: conflicts.total,
         },
         Err(CompleteError::OnBlocked { row, column }) => Problem::QueenOnBlocked { row, column },
-        Err(error @ CompleteError::OffBoard { .. }) => {
-            Problem::OffBoard { detail: format!("'blocked': {error}."), path: "blocked".to_owned() }
+        Err(CompleteError::OffBoard { row, column, n }) => {
+            // By its place in the list, since a number too large to be kept is not the one that was given.
+            let place = question.blocked.iter().position(|&square| square == (row, column)).unwrap_or_default();
+            let path = format!("blocked[{place}]");
+            let detail = format!("'{path}' is not a square of this board; its rows and columns are 1 to {n}.");
+            Problem::OffBoard { detail, path }
         }
         Err(CompleteError::TooLarge(n)) => Problem::SizeOutOfRange {
             n: Some(n.get().into()),

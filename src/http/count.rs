@@ -15,6 +15,7 @@ use crate::queens::published::{self, Published};
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
+use std::time::{Duration, Instant};
 use utoipa::ToSchema;
 
 /// How solutions are counted.
@@ -163,9 +164,11 @@ fn by_search_within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
 async fn by_search(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {
     let limit = app.config.time_limit;
     let deadline = call.deadline(limit);
-    // A running job that will end in time does not need to be overtaken.
+    // A running job that will end in time does not need to be overtaken. One that nothing is known of may have to wait
+    // for all requests, and this one has a turn of its own.
+    let left = deadline.saturating_duration_since(Instant::now());
     if let Some(job) = app.jobs.under_way(n)
-        && job.eta_seconds.is_none_or(|seconds| seconds <= limit.as_secs())
+        && job.eta_seconds.is_some_and(|seconds| Duration::from_secs(seconds) <= left)
     {
         super::jobs::wait_for_end(app, n, deadline).await;
     }

@@ -1,5 +1,5 @@
 //! What happens to every request on its way in and to every response on its way out: the request's id and arrival,
-//! refusals that concern all routes, and when it has ended, its access line and metrics.
+//! the refusal that concerns all routes, and when it has ended, its access line and metrics.
 
 use super::call::Arrival;
 use super::problem::{InternalMessage, Problem};
@@ -31,10 +31,7 @@ pub struct Peer(pub SocketAddr);
 pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let mut record = Record::begin(&app, &request);
     request.extensions_mut().insert(Arrival(record.arrival));
-    let mut response = match refusal(&app, &request) {
-        Some(problem) => problem.into_response(),
-        None => next.run(request).await,
-    };
+    let mut response = next.run(request).await;
     if let Some(InternalMessage(message)) = response.extensions_mut().remove() {
         tracing::error!(request_id = record.id_text(), path = record.uri.path(), "{message}");
     }
@@ -50,11 +47,12 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
     response.map(|body| Body::new(Recorded { body, record }))
 }
 
-/// Why a request is not even looked at by its route.
-fn refusal(app: &App, request: &Request) -> Option<Problem> {
+/// Turns a request away that comes when the service is ending, unless it is about the service itself. Within the
+/// cross-origin rules, so that a page's script can read why.
+pub async fn unless_ending(State(app): State<App>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let about_itself = matches!(route, Some("/healthz" | "/readyz" | "/metrics"));
-    (app.is_ending() && !about_itself).then_some(Problem::ShuttingDown)
+    if app.is_ending() && !about_itself { Problem::ShuttingDown.into_response() } else { next.run(request).await }
 }
 
 /// The caller's id if it is short and plain, else a new one.

@@ -9,6 +9,7 @@ use super::problem::Problem;
 use super::state::App;
 use crate::jobs::{NotCancelled, Refusal, Snapshot};
 use crate::queens::Size;
+use crate::queens::count::Plan;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
@@ -146,7 +147,8 @@ pub async fn list(State(app): State<App>, call: Call) -> Result<Response, Proble
 
 /// A job
 ///
-/// A count that a request finished is a done job.
+/// A count that a request finished is a done job. One that is there already can be looked at whatever the largest n of
+/// new ones.
 #[utoipa::path(
     get, path = "/jobs/{n}", tag = "jobs",
     params(
@@ -166,8 +168,8 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     let parameters = call.parameters(&["wait"])?;
     let wait = parameters.number("wait", 1..=WAIT_MAX, 0)?;
     call.format(&parameters, &[Format::Json])?;
-    let n = within(&app, &n)?;
-    let job = known(&app, n)?;
+    let job = looked_at(&app, &n)?;
+    let n = job.n;
     if wait > 0 && !call.is_head() && !job.state.is_final() {
         wait_for_end(&app, n, call.deadline(Duration::from_secs(wait))).await;
     }
@@ -235,20 +237,19 @@ pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Res
 )]
 pub async fn events(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     call.format(&call.parameters(&[])?, &[Format::Events])?;
-    let n = within(&app, &n)?;
-    let job = known(&app, n)?;
+    let job = looked_at(&app, &n)?;
     if job.state.is_final() && call.header(&events::LAST_EVENT_ID) == Some(job.state.name()) {
         return Ok((StatusCode::NO_CONTENT, [(CACHE_CONTROL, "no-store")]).into_response());
     }
-    Ok(events::answer(&app, n, call.is_head()))
+    Ok(events::answer(&app, job.n, call.is_head()))
 }
 
 /// The size of a job that the caller may start and cancel.
 fn may_change(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem> {
     if let Some(token) = &app.config.api_token {
-        let given = call.header(&AUTHORIZATION).and_then(|value| value.split_once(' '));
-        let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        if !given.is_some_and(|(_, given)| token.is(given.trim().as_bytes())) {
+        let given = call.header_bytes(&AUTHORIZATION).and_then(|value| value.split_at_checked(b"bearer ".len()));
+        let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
+        if !given.is_some_and(|(_, given)| token.is(given.trim_ascii())) {
             return Err(Problem::Unauthorized);
         }
     }
@@ -258,6 +259,15 @@ fn may_change(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem
 
 fn within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
     n.within(app.config.max_job, "/jobs")
+}
+
+/// The job that the caller looks at. One that is there already may be above the cap, which is about new ones.
+fn looked_at(app: &App, n: &RequestedSize) -> Result<Snapshot, Problem> {
+    let above = |problem| {
+        let n = n.within(Plan::MAX, "/jobs").ok();
+        n.and_then(|n| known(app, n).ok()).ok_or(problem)
+    };
+    within(app, n).map_or_else(above, |n| known(app, n))
 }
 
 /// The job of size `n`.

@@ -103,6 +103,7 @@ pub fn router(app: App) -> Router {
         .layer((
             from_fn_with_state(app.clone(), edge::edge),
             option_layer(cors),
+            from_fn_with_state(app.clone(), edge::unless_ending),
             CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(compressible()),
             CatchPanicLayer::custom(|payload: Box<dyn std::any::Any + Send>| {
                 Problem::Internal { message: panic_message(payload.as_ref()) }.into_response()

@@ -78,9 +78,11 @@ pub fn by_accept<'a>(accept: impl IntoIterator<Item = &'a HeaderValue>, offered:
     let chosen = accept.negotiate(types.iter().flatten());
     let is =
         |format: &&Format| MediaType::parse(format.media_type()).is_ok_and(|media_type| Some(&media_type) == chosen);
-    offered.iter().find(is).copied().ok_or_else(|| {
-        not_acceptable("The Accept header takes none of the formats this route has; ?format= wins over it.")
-    })
+    offered
+        .iter()
+        .find(is)
+        .copied()
+        .ok_or_else(|| not_acceptable("The Accept header takes none of the formats this route has."))
 }
 
 /// One element of an `Accept` header as a media range with at most a quality: other parameters (a character set,

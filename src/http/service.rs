@@ -5,6 +5,7 @@ use super::document::PlainProblems;
 use super::problem::Problem;
 use super::state::App;
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderName, StatusCode};
@@ -94,8 +95,8 @@ pub async fn docs_page(_: NoBody) -> Result<impl IntoResponse, Problem> {
 }
 
 /// `/docs/{file}`: a file of the reader.
-pub async fn docs_file(file: Option<Path<String>>, _: NoBody) -> Result<impl IntoResponse, Problem> {
-    let Some(Path(file)) = file else { return Err(Problem::NotFound) };
+pub async fn docs_file(file: Result<Path<String>, PathRejection>, _: NoBody) -> Result<impl IntoResponse, Problem> {
+    let Ok(Path(file)) = file else { return Err(Problem::NotFound) }; // its name is not UTF-8
     docs_file_named(&file)
 }
 

@@ -176,6 +176,8 @@ struct Inner {
     closed: CancellationToken,
     /// The file has been let go, after the last write.
     released: AtomicBool,
+    /// The last write failed, which has been logged.
+    unwritten: AtomicBool,
 }
 
 #[derive(Default)]
@@ -218,6 +220,7 @@ impl Jobs {
             work: Notify::new(),
             closed: CancellationToken::new(),
             released: AtomicBool::new(false),
+            unwritten: AtomicBool::new(false),
         }));
         jobs.0.load(contents, settings.resume);
         runner::start(&jobs.0);

@@ -249,8 +249,8 @@ impl Inner {
         self.table().jobs.values().any(|job| job.run.is_some() || job.changed || job.ledger.has_changed())
     }
 
-    /// Writes what has changed. Where that fails, every job under way fails with that reason; what could not be
-    /// written is kept, and tried again.
+    /// Writes what has changed. Where that fails, it is logged, and every job under way fails with that reason; what
+    /// could not be written is kept, and tried again.
     pub(super) async fn flush(&self) -> Result<(), String> {
         let _writing = self.writing.lock().await;
         if self.released.load(Ordering::SeqCst) {
@@ -262,7 +262,12 @@ impl Inner {
         }
         let (store, its_changes) = (Arc::clone(&self.store), Arc::clone(&changes));
         let written = compute::io(move || store.write(&its_changes)).await;
-        let Err(reason) = written.unwrap_or_else(|failure| Err(failure.to_string())) else { return Ok(()) };
+        let Err(reason) = written.unwrap_or_else(|failure| Err(failure.to_string())) else {
+            if self.unwritten.swap(false, Ordering::SeqCst) {
+                tracing::info!("the data directory can be written again");
+            }
+            return Ok(());
+        };
         let mut table = self.table();
         for change in changes.iter() {
             let (Change::Job(n, _) | Change::Range(n, ..) | Change::Count(n, _)) = change;
@@ -271,9 +276,12 @@ impl Inner {
             }
         }
         let under_way: Vec<_> = table.jobs.values_mut().filter(|job| job.run.is_some()).collect();
-        if !under_way.is_empty() {
-            tracing::error!(reason, "the data directory cannot be written; the jobs under way have failed");
+        // Once, however often it is tried again.
+        if !self.unwritten.swap(true, Ordering::SeqCst) || !under_way.is_empty() {
+            let failed = under_way.len();
+            tracing::error!(reason, failed, "the data directory cannot be written; jobs under way have failed");
         }
+        self.work.notify_waiters(); // so that the upkeep tries again
         for job in under_way {
             job.count = None;
             let reason = format!("the data directory cannot be written ({reason}); PUT goes on from what is finished");

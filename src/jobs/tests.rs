@@ -217,3 +217,28 @@ async fn every_size_twice_over_cancelled_and_resumed_in_between() {
         );
     }
 }
+
+#[tokio::test]
+async fn what_could_not_be_written_is_tried_again_though_no_job_is_under_way() {
+    let folder = Folder::new("unwritten");
+    let jobs = open(&folder.0, 1).await;
+    let kept = folder.0.join("kept");
+    jobs.0.store.close();
+    fs::rename(folder.file(), &kept).expect("renamed");
+    fs::create_dir(folder.file()).expect("a folder in its place");
+    jobs.0.counts.learn(size(8), Count::new(size(8), 92, 4, 0));
+    assert!(matches!(jobs.put(size(8)).await, Err(Refusal::Storage(_))));
+    fs::remove_dir(folder.file()).expect("gone");
+    fs::rename(&kept, folder.file()).expect("back");
+    let written = async {
+        loop {
+            let nobody_writes = jobs.0.writing.lock().await;
+            if jobs.0.table().jobs.values().all(|job| !job.changed) {
+                return;
+            }
+            drop(nobody_writes);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), written).await.expect("written");
+}

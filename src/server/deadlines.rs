@@ -2,19 +2,27 @@
 
 use crate::config::Config;
 use axum::body::{Body, Bytes};
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use std::future::Future as _;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep_until};
 
+/// For so long a socket that is to be closed takes what its caller still sends.
+const LINGER: Duration = Duration::from_secs(1);
+
 /// What a connection is about, and since when; shared by its socket and its service.
 #[derive(Clone)]
-pub(super) struct Phase(Arc<Mutex<(Doing, Instant)>>);
+pub(super) struct Phase {
+    doing: Arc<Mutex<(Doing, Instant)>>,
+    /// The last request's body was not read to its end.
+    body_left: Arc<AtomicBool>,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Doing {
@@ -30,15 +38,15 @@ enum Doing {
 
 impl Phase {
     fn new() -> Self {
-        Self(Arc::new(Mutex::new((Doing::Opened, Instant::now()))))
+        Self { doing: Arc::new(Mutex::new((Doing::Opened, Instant::now()))), body_left: Arc::default() }
     }
 
     fn get(&self) -> (Doing, Instant) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.doing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn set(&self, doing: Doing, since: Instant) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (doing, since);
+        *self.doing.lock().unwrap_or_else(PoisonError::into_inner) = (doing, since);
     }
 
     /// Whether an answer is finished and the next request has not begun.
@@ -46,10 +54,48 @@ impl Phase {
         self.get().0 == Doing::Idle
     }
 
+    /// The body of a further request, which notes when it is not read to its end.
+    pub(super) fn noting_end_of(&self, body: Incoming) -> AskingBody {
+        self.body_left.store(false, Ordering::Relaxed);
+        AskingBody { body, ended: false, left: Arc::clone(&self.body_left) }
+    }
+
     /// A request is being answered until the returned value is dropped.
     pub(super) fn answering(&self) -> Answering {
         self.set(Doing::Answering, Instant::now());
         Answering(self.clone())
+    }
+}
+
+/// A body that is part of a request.
+pub(super) struct AskingBody {
+    body: Incoming,
+    ended: bool,
+    left: Arc<AtomicBool>,
+}
+
+impl HttpBody for AskingBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        self.ended = frame.is_none();
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for AskingBody {
+    fn drop(&mut self) {
+        self.left.store(!(self.ended || self.is_end_stream()), Ordering::Relaxed);
     }
 }
 
@@ -103,6 +149,8 @@ pub(super) struct Guarded<S> {
     /// Since when no byte could be written.
     stalled_since: Option<Instant>,
     write_alarm: Alarm,
+    /// Until when to linger, once that has begun.
+    linger_until: Option<Instant>,
 }
 
 impl<S> Guarded<S> {
@@ -116,6 +164,7 @@ impl<S> Guarded<S> {
             read_alarm: Alarm::default(),
             stalled_since: None,
             write_alarm: Alarm::default(),
+            linger_until: None,
         }
     }
 
@@ -184,7 +233,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let outcome = Pin::new(&mut this.stream).poll_write(cx, data);
@@ -209,8 +258,25 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+    /// A socket that is closed while bytes still come resets the connection, and the reset overtakes the answer: who
+    /// sends a body that is refused would never read why. So the rest of it is taken and thrown away for a while.
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
+        if !this.phase.body_left.load(Ordering::Relaxed) {
+            return Poll::Ready(Ok(()));
+        }
+        let until = *this.linger_until.get_or_insert_with(|| Instant::now() + LINGER);
+        let mut rest = [0; 8192];
+        while Instant::now() < until {
+            let mut buffer = ReadBuf::new(&mut rest);
+            match Pin::new(&mut this.stream).poll_read(cx, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                Poll::Pending if !this.read_alarm.rings(until, cx) => return Poll::Pending,
+                Poll::Pending | Poll::Ready(_) => break, // its time is up, or the caller has closed
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

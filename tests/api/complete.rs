@@ -74,7 +74,10 @@ async fn contradictions_are_named_before_any_search() {
         .is_problem(422, "queen-on-blocked");
     assert_eq!((&problem["row"], &problem["column"]), (&2.into(), &3.into()));
     for square in [[0, 1], [1, 0], [5, 1], [1, 5], [-1, 1]] {
-        complete(&service, "", json!({"b": [0, 0, 0, 0], "blocked": [square]})).await.is_problem(422, "off-board");
+        let body = json!({"b": [0, 0, 0, 0], "blocked": [[1, 1], square]});
+        let problem = complete(&service, "", body).await.is_problem(422, "off-board");
+        assert_eq!(problem["path"], "blocked[1]");
+        assert!(!problem["detail"].to_string().contains("4294967295"), "nobody said that");
     }
     complete(&service, "", json!({"b": vec![0; 1001]})).await.is_problem(422, "size-out-of-range");
     complete(&service, "?limit=0", json!({"b": [0]})).await.is_problem(422, "value-out-of-range");

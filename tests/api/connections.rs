@@ -132,3 +132,63 @@ async fn at_the_cap_idle_connections_make_room() {
     let closed = timeout(Duration::from_secs(2), idle[0].read(&mut [0; 1024])).await.expect("closed");
     assert_eq!(closed.expect("in order"), 0);
 }
+
+#[tokio::test]
+async fn who_still_sends_a_refused_body_reads_why() {
+    let service = Service::default().await;
+    let json = "content-type: application/json\r\n";
+    for (head, status) in [
+        (format!("POST /verify HTTP/1.1\r\nhost: x\r\n{json}"), "413"),
+        ("POST /verify HTTP/1.1\r\nhost: x\r\n".to_owned(), "415"),
+        (format!("POST /verify?x=1 HTTP/1.1\r\nhost: x\r\n{json}"), "400"),
+        ("POST /nothing HTTP/1.1\r\nhost: x\r\n".to_owned(), "404"),
+        ("GET /solve/8 HTTP/1.1\r\nhost: x\r\n".to_owned(), "400"),
+        ("PATCH /solve/8 HTTP/1.1\r\nhost: x\r\n".to_owned(), "405"),
+    ] {
+        let mut stream = TcpStream::connect(service.address).await.expect("a connection");
+        stream.write_all(format!("{head}content-length: 20000000\r\n\r\n").as_bytes()).await.expect("written");
+        for _ in 0..200 {
+            stream.write_all(&[b' '; 100_000]).await.expect("taken to its end");
+        }
+        let mut answer = Vec::new();
+        let whole = timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await.expect("closed");
+        assert!(whole.is_ok() && answer.starts_with(format!("HTTP/1.1 {status} ").as_bytes()), "{head}: {whole:?}");
+    }
+    let idle = async {
+        while service.metric("http_connections").await > 1.0 {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_secs(3), idle).await.expect("all closed");
+}
+
+#[tokio::test]
+async fn the_metrics_know_how_many_connections_are_open() {
+    let service = Service::default().await;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        open.push(TcpStream::connect(service.address).await.expect("a connection"));
+    }
+    // The one that asks is one of them.
+    let mut asking = TcpStream::connect(service.address).await.expect("a connection");
+    for closed in 0..=3 {
+        let expected = format!("\nhttp_connections {}\n", 4 - closed);
+        let settled = async {
+            loop {
+                asking.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
+                let mut answer = [0; 65536];
+                let mut length = 0;
+                while !answer[..length].windows(4).any(|end| end == b"\r\n\r\n") || !answer[..length].ends_with(b"\n\n")
+                {
+                    length += asking.read(&mut answer[length..]).await.expect("an answer");
+                }
+                if String::from_utf8_lossy(&answer[..length]).contains(&expected) {
+                    return;
+                }
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(Duration::from_secs(5), settled).await.unwrap_or_else(|_| panic!("never {expected}"));
+        open.pop();
+    }
+}

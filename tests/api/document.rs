@@ -53,6 +53,9 @@ async fn the_reader_is_served_from_here_alone() {
         );
     }
     assert!(service.get("/docs/swagger-initializer.js").await.text().contains("openapi.json"));
+    for file in ["nothing", "%ff", "..%2fx", "%00"] {
+        service.get(&format!("/docs/{file}")).await.is_problem(404, "not-found");
+    }
 }
 
 #[tokio::test]

@@ -141,6 +141,32 @@ async fn requests_come_before_tasks() {
 }
 
 #[tokio::test]
+async fn count_does_not_wait_for_a_job_that_waits_for_requests() {
+    let config = Config { workers: Some(1), time_limit: Duration::from_secs(5), ..config() };
+    let service = Service::start(config).await;
+    // There is always a request that waits, so no task ever runs.
+    let busy = |first: u64| {
+        let service = &service;
+        async move {
+            for seed in first.. {
+                assert_eq!(service.get(&format!("/estimate/30?probes=20000&seed={seed}")).await.status, 200);
+            }
+        }
+    };
+    let asked = async {
+        while service.metric("searches_waiting").await < 2.0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(service.put(12).await.status, 202);
+        service.get("/count/12").await
+    };
+    tokio::select! {
+        answer = asked => assert_eq!(answer.json()["count"], 14_200),
+        _ = async { tokio::join!(busy(0), busy(1_000_000), busy(2_000_000), busy(3_000_000)) } => {}
+    }
+}
+
+#[tokio::test]
 async fn count_joins_a_running_job() {
     let service = Service::default().await;
     assert_eq!(service.put(17).await.status, 202);
@@ -193,6 +219,36 @@ async fn a_token_guards_what_changes() {
 }
 
 #[tokio::test]
+async fn a_token_may_have_any_letters() {
+    let service = Service::start(Config { api_token: Some("pässword ♛".into()), ..config() }).await;
+    let right = [("authorization", "Bearer pässword ♛")];
+    assert_eq!(service.send(Method::PUT, "/jobs/9", &right, "").await.status, 202);
+    service.send(Method::PUT, "/jobs/9", &[("authorization", "Bearer♛")], "").await.is_problem(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn a_job_above_the_cap_is_looked_at_but_not_changed() {
+    let folder = folder("above");
+    let service = Service::start(Config { data_dir: Some(folder.clone()), ..config() }).await;
+    assert_eq!(service.put(10).await.status, 202);
+    assert_eq!(service.job(10).await["count"], 724);
+    service.shut_down();
+    service.ended().await;
+    let service = Service::start(Config { data_dir: Some(folder.clone()), max_job: 8, ..config() }).await;
+    assert_eq!(service.get("/jobs").await.json()["jobs"][0]["n"], 10);
+    assert_eq!(service.job(10).await["count"], 724);
+    assert_eq!(service.events(10).await.len(), 1);
+    for path in ["/jobs/9", "/jobs/9/events", "/jobs/28"] {
+        assert_eq!(service.get(path).await.is_problem(422, "size-out-of-range")["max"], 8);
+    }
+    service.put(10).await.is_problem(422, "size-out-of-range");
+    service.cancel(10).await.is_problem(422, "size-out-of-range");
+    service.shut_down();
+    service.ended().await;
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+#[tokio::test]
 async fn what_is_refused() {
     let service = Service::default().await;
     for (path, status, name) in [
@@ -212,7 +268,8 @@ async fn what_is_refused() {
     }
     service.cancel(8).await.is_problem(404, "no-such-job");
     let xml = [("accept", "application/xml")];
-    service.get_with("/jobs/8", &xml).await.is_problem(406, "not-acceptable");
+    let problem = service.get_with("/jobs/8", &xml).await.is_problem(406, "not-acceptable");
+    assert!(!problem["detail"].to_string().contains("format="), "there is no such parameter here");
     service.send(Method::PUT, "/jobs/8", &xml, "").await.is_problem(406, "not-acceptable");
     service.send(Method::PUT, "/jobs/8", &[], "{}").await.is_problem(400, "unexpected-body");
     let answer = service.send(Method::POST, "/jobs/8", &[], "").await;

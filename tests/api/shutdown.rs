@@ -41,7 +41,8 @@ async fn a_search_under_way_is_told_and_its_caller_too() {
 
 #[tokio::test]
 async fn while_it_drains_new_requests_are_turned_away_and_readiness_is_red() {
-    let service = Service::start(Config { drain: Duration::from_secs(2), ..config() }).await;
+    let cors_origin = vec!["http://x.test".to_owned()];
+    let service = Service::start(Config { drain: Duration::from_secs(2), cors_origin, ..config() }).await;
     // A reader that stops reading keeps its answer under way.
     let mut slow = TcpStream::connect(service.address).await.expect("a connection");
     slow.write_all(b"GET /solve/1000000 HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
@@ -50,7 +51,9 @@ async fn while_it_drains_new_requests_are_turned_away_and_readiness_is_red() {
     let begun = Instant::now();
     service.shut_down();
     sleep(Duration::from_millis(100)).await;
-    service.get("/solve/8").await.is_problem(503, "shutting-down");
+    let refused = service.get_with("/", &[("origin", "http://x.test")]).await;
+    refused.is_problem(503, "shutting-down");
+    assert_eq!(refused.header("access-control-allow-origin"), Some("http://x.test"));
     service.get("/readyz").await.is_problem(503, "shutting-down");
     assert_eq!(service.get("/healthz").await.status, 200);
     service.ended().await;
