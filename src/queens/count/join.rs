@@ -6,8 +6,8 @@
 //!     turn it on its side; for every two west squares of two rows, make the row of patterns that leave both free
 //!     for each window of column sets:
 //!         make the row of each x (north-west): the AND of the rows of its pairs of queens
-//!         for each batch of the window, that is each class of y (south-west):
-//!             make the row of each y, in the words that matter to the class
+//!         for each batch of the window, that is each bin of y (south-west):
+//!             make the row of each y, in the words that matter to its class
 //!             for each item (x, y): count the bits that the two rows have in common
 //! ```
 //!
