@@ -23,7 +23,7 @@
 //! the word are free for the condition b < a of the mode Open, which is one more thing that two queens can clash on.
 
 /// The three boards that are joined from quarters in the same way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Mode {
     /// n is even.
     Even,
@@ -43,7 +43,7 @@ pub(super) enum Quarter {
 }
 
 /// A board size and a mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
     pub(super) mode: Mode,
     pub(super) n: u32,

@@ -30,6 +30,10 @@ pub enum Kernel {
 /// Tables of the north are kept up to so many bytes, for the next task to find them.
 const KEEP: usize = 64 << 20;
 
+/// If they are no more than so many bytes, they are kept when the section changes too: where they are as small as this, a
+/// thread that helps others out comes back to a section before long, and making them again is felt.
+const KEEP_LONGER: usize = 8 << 20;
+
 /// Runs tasks of a plan, one at a time. Every thread has its own: it keeps tables that consecutive tasks share.
 #[derive(Debug)]
 pub struct Worker {
@@ -127,8 +131,8 @@ struct Tables {
     section: Option<(Shape, u32)>,
     /// West and east.
     south: [Slot; 2],
-    /// By its west rows: west and east. Only whole tables.
-    kept: HashMap<u32, [Slot; 2]>,
+    /// By the section and its west rows: west and east. Only whole tables.
+    kept: HashMap<((Shape, u32), u32), [Slot; 2]>,
     /// How many bytes they are.
     kept_bytes: usize,
     /// The latest tables that were too much to keep.
@@ -143,9 +147,12 @@ impl Tables {
         (east_cut, west_cut): (Cut, Cut),
         stop: &Stop,
     ) -> Result<Quarters<'_>, Stopped> {
-        let section = Some((shape, north.count_ones()));
-        if self.section != section {
-            *self = Self { section, ..Self::default() };
+        let section = (shape, north.count_ones());
+        if self.section != Some(section) {
+            let before = std::mem::replace(self, Self { section: Some(section), ..Self::default() });
+            if before.kept_bytes <= KEEP_LONGER {
+                (self.kept, self.kept_bytes) = (before.kept, before.kept_bytes);
+            }
         }
         let all = (1 << shape.h) - 1;
         // The middle row's queen is in the south-east.
@@ -153,17 +160,17 @@ impl Tables {
         let [south_west, south_east] = &mut self.south;
         south_west.fill(shape, Quarter::SouthWest, south, west_cut, stop)?;
         south_east.fill(shape, Quarter::SouthEast, all & !south | middle, Cut::NONE, stop)?;
-        if !self.kept.contains_key(&north) {
+        if !self.kept.contains_key(&(section, north)) {
             let [north_west, north_east] = &mut self.north;
             north_west.fill(shape, Quarter::NorthWest, north, Cut::NONE, stop)?;
             north_east.fill(shape, Quarter::NorthEast, all & !north, east_cut, stop)?;
             let bytes = north_west.table.bytes() + north_east.table.bytes();
             if east_cut == Cut::NONE && self.kept_bytes + bytes <= KEEP {
                 self.kept_bytes += bytes;
-                self.kept.insert(north, std::mem::take(&mut self.north));
+                self.kept.insert((section, north), std::mem::take(&mut self.north));
             }
         }
-        let [north_west, north_east] = self.kept.get(&north).unwrap_or(&self.north);
+        let [north_west, north_east] = self.kept.get(&(section, north)).unwrap_or(&self.north);
         let [south_west, south_east] = &self.south;
         Ok(Quarters {
             north_west: &north_west.table,
