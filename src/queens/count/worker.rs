@@ -131,8 +131,8 @@ struct Tables {
     section: Option<(Shape, u32)>,
     /// West and east.
     south: [Slot; 2],
-    /// By the section and its west rows: west and east. Only whole tables.
-    kept: HashMap<((Shape, u32), u32), [Slot; 2]>,
+    /// By the shape and the west rows: west and east. Only whole tables.
+    kept: HashMap<(Shape, u32), [Slot; 2]>,
     /// How many bytes they are.
     kept_bytes: usize,
     /// The latest tables that were too much to keep.
@@ -160,17 +160,17 @@ impl Tables {
         let [south_west, south_east] = &mut self.south;
         south_west.fill(shape, Quarter::SouthWest, south, west_cut, stop)?;
         south_east.fill(shape, Quarter::SouthEast, all & !south | middle, Cut::NONE, stop)?;
-        if !self.kept.contains_key(&(section, north)) {
+        if !self.kept.contains_key(&(shape, north)) {
             let [north_west, north_east] = &mut self.north;
             north_west.fill(shape, Quarter::NorthWest, north, Cut::NONE, stop)?;
             north_east.fill(shape, Quarter::NorthEast, all & !north, east_cut, stop)?;
             let bytes = north_west.table.bytes() + north_east.table.bytes();
             if east_cut == Cut::NONE && self.kept_bytes + bytes <= KEEP {
                 self.kept_bytes += bytes;
-                self.kept.insert((section, north), std::mem::take(&mut self.north));
+                self.kept.insert((shape, north), std::mem::take(&mut self.north));
             }
         }
-        let [north_west, north_east] = self.kept.get(&(section, north)).unwrap_or(&self.north);
+        let [north_west, north_east] = self.kept.get(&(shape, north)).unwrap_or(&self.north);
         let [south_west, south_east] = &self.south;
         Ok(Quarters {
             north_west: &north_west.table,
