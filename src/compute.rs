@@ -22,7 +22,7 @@ pub mod flights;
 mod tests;
 
 use crate::queens::{Stop, Stopped};
-use std::any::Any;
+use crate::telemetry::panic_message;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -347,13 +347,6 @@ fn of_join(error: JoinError) -> Failure {
         Ok(payload) => Failure::Panicked(panic_message(payload.as_ref())),
         Err(_) => Failure::ShuttingDown, // the runtime takes no more work
     }
-}
-
-/// What a panic said.
-#[must_use]
-pub fn panic_message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
 /// Sets a stop when it goes out of scope, which is also when the future that holds it is dropped.

@@ -10,7 +10,7 @@
 mod deadlines;
 
 use crate::config::Config;
-use crate::http::{App, Peer, router};
+use crate::http::{self, App, Peer, router};
 use crate::telemetry::AccessLog;
 use axum::Router;
 use axum::extract::Request;
@@ -34,7 +34,7 @@ use tower::ServiceExt as _;
 /// search is stopped at once; requests under way have the drain time to end; what is left then is cut off.
 pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, shutdown: CancellationToken) {
     let connections = Arc::new(Semaphore::new(config.max_connections as usize));
-    let app = App::open(config, access_log).await;
+    let app = http::open(config, access_log).await;
     let _upkeep = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(upkeep(app.clone())));
     let server = Server {
         connections,

@@ -7,6 +7,7 @@ use crate::config::{Config, LogForm};
 use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use serde::Serialize;
+use std::any::Any;
 use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
@@ -46,7 +47,7 @@ pub fn start(config: &Config) -> Logs {
         LogForm::Json => lines.json().flatten_event(true).try_init(),
     };
     std::panic::set_hook(Box::new(|panic| {
-        let message = crate::compute::panic_message(panic.payload());
+        let message = panic_message(panic.payload());
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, "panicked: {message}");
     }));
@@ -225,4 +226,11 @@ impl Metrics {
             gauge!("searches_waiting").set(waiting as f64);
         });
     }
+}
+
+/// What a panic said.
+#[must_use]
+pub fn panic_message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

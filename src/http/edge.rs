@@ -1,9 +1,9 @@
 //! What happens to every request on its way in and to every response on its way out: the request's id and arrival,
 //! the refusal that concerns all routes, and when it has ended, its access line and metrics.
 
-use super::call::Arrival;
-use super::problem::{InternalMessage, Problem};
-use super::state::App;
+use crate::http::request::Arrival;
+use crate::http::response::problem::{InternalMessage, Problem};
+use crate::http::state::App;
 use crate::telemetry::Access;
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};

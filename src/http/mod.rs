@@ -1,44 +1,35 @@
 //! The HTTP surface: one file a resource, and what they share.
 //!
 //! A request goes through `edge`, then cross-origin rules, compression and a net for panics, to its route's
-//! handler. A handler parses what it is asked (`call`), answers conditions without searching (`caching`), calls
-//! one function of the puzzle through the pool, and says it in the negotiated format (`negotiate`). Every error is
-//! a `problem`.
+//! handler in `routes`. A handler parses what it is asked (`request`), answers conditions without searching, calls
+//! one function of the puzzle through the pool, and says it in the negotiated format (`response`). Every error is a
+//! problem (`response::problem`).
+//!
+//! The rooms use each other in one direction, `state` ← `response` ← `request` ← `routes` ← `document` ← this one;
+//! `edge` stands beside `routes`.
 
-mod body;
-mod caching;
-mod call;
-mod complete;
-mod count;
 mod document;
 mod edge;
-mod estimate;
-mod events;
-mod jobs;
-mod negotiate;
-mod problem;
-mod service;
-mod solutions;
-mod solve;
+mod request;
+mod response;
+mod routes;
 mod state;
-mod stream;
-mod trace;
-mod verify;
 
-pub use count::counted_json;
-pub use document::Document;
 pub use edge::Peer;
-pub use state::App;
+pub use routes::count::counted_json;
+pub use state::{App, Document};
 
-use crate::compute::panic_message;
 use crate::config::Config;
+use crate::telemetry::AccessLog;
+use crate::telemetry::panic_message;
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse as _;
 use axum::routing::get;
-use problem::Problem;
-use serde::Serialize;
+use response::problem::{self, Problem};
+use response::{negotiate, problems};
+use routes::{complete, count, estimate, jobs, service, solutions, solve, trace, verify};
 use std::time::Duration;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -54,7 +45,7 @@ use utoipa_axum::routes;
 #[derive(OpenApi)]
 #[openapi(
     info(title = "nqueens"),
-    components(schemas(document::ProblemBody)),
+    components(schemas(problems::ProblemBody)),
     tags(
         (name = "boards", description = "Solutions of the n-queens puzzle"),
         (name = "counts", description = "How many solutions there are"),
@@ -64,10 +55,9 @@ use utoipa_axum::routes;
 )]
 struct Api;
 
-/// All routes that are part of the contract.
+/// All routes that are part of the contract, in the order in which people need them.
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Api::openapi())
-        .routes(routes!(service::index))
         .routes(routes!(solve::solve))
         .routes(routes!(solutions::solutions))
         .routes(routes!(verify::verify))
@@ -78,6 +68,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::get, jobs::put, jobs::cancel))
         .routes(routes!(jobs::events))
+        .routes(routes!(service::index))
         .routes(routes!(service::healthz))
         .routes(routes!(service::readyz))
         .routes(routes!(service::metrics))
@@ -88,7 +79,13 @@ fn routes() -> OpenApiRouter<App> {
 /// The OpenAPI document with the caps of `config`.
 #[must_use]
 pub fn document(config: &Config) -> Document {
-    Document::new(routes().into_openapi(), config)
+    document::of(routes().into_openapi(), config)
+}
+
+/// The service's state, with the jobs and finished counts that are in the data directory.
+pub async fn open(config: Config, access_log: AccessLog) -> App {
+    let document = document(&config);
+    App::open(config, document, access_log).await
 }
 
 /// The whole service as a router.
@@ -140,9 +137,4 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
             .expose_headers(names)
             .max_age(Duration::from_secs(3600)),
     )
-}
-
-/// An answer as JSON text.
-fn json(answer: &impl Serialize) -> Result<String, Problem> {
-    serde_json::to_string(answer).map_err(|error| Problem::Internal { message: error.to_string() })
 }

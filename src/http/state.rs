@@ -1,16 +1,14 @@
 //! What all requests share.
 
-use super::call::Call;
-use super::document::Document;
-use super::problem::Problem;
 use crate::compute::Pool;
 use crate::compute::flights::Flights;
 use crate::config::Config;
 use crate::counts::Counts;
 use crate::jobs::{self, Jobs, Resume};
+use crate::queens::Board;
 use crate::queens::backtrack::Steps;
-use crate::queens::{Board, Stop, Stopped};
 use crate::telemetry::{AccessLog, Metrics};
+use axum::body::Bytes;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +46,16 @@ pub struct Inner {
     ending: AtomicBool,
 }
 
+/// The document as it is served, and the list of routes made from it.
+pub struct Document {
+    /// As YAML.
+    pub yaml: Bytes,
+    /// As JSON.
+    pub json: Bytes,
+    /// The routes with a line on each, as JSON.
+    pub index: Bytes,
+}
+
 /// What the lecture's routine found until its first solution.
 #[derive(Debug)]
 pub struct Solved {
@@ -68,7 +76,7 @@ pub struct Counted {
 
 impl App {
     /// A fresh state, but for the jobs and finished counts in the data directory.
-    pub async fn open(config: Config, access_log: AccessLog) -> Self {
+    pub async fn open(config: Config, document: Document, access_log: AccessLog) -> Self {
         let pool = Pool::new(config.workers(), config.queue as usize);
         let counts = Counts::new(pool.clone());
         let settings = jobs::Settings {
@@ -83,7 +91,7 @@ impl App {
             first_solutions: Flights::default(),
             try_counts: Flights::default(),
             body_room: Arc::new(Semaphore::new(BODY_ROOM)),
-            document: super::document(&config),
+            document,
             config,
             pool,
             metrics: Metrics::default(),
@@ -98,20 +106,6 @@ impl App {
         self.0.ending.store(true, Ordering::SeqCst);
         self.0.pool.close();
         self.0.jobs.end().await;
-    }
-
-    /// Runs a search of one caller's own on the pool, within the request's time.
-    ///
-    /// # Errors
-    /// 503 when there is no room for it or its time is up, 500 when it panics.
-    pub async fn search<T, F>(&self, call: &Call, search: F) -> Result<T, Problem>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
-    {
-        let limit = self.config.time_limit;
-        let found = self.pool.search(Some(call.deadline(limit)), search).await;
-        found.map_err(|failure| Problem::of_failure(failure, limit))
     }
 
     /// Whether the service is ending.

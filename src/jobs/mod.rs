@@ -32,9 +32,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::Store;
 use tokio::sync::{Notify, watch};
+use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
 /// Where a job stands.
@@ -269,6 +270,16 @@ impl Jobs {
     #[must_use]
     pub fn watch(&self, n: Size) -> Option<watch::Receiver<Snapshot>> {
         self.0.table().jobs.get(&n.get()).map(|job| job.watch.subscribe())
+    }
+
+    /// Waits until the job of size `n` is final, until the deadline, or until the service ends; not at all if nobody
+    /// asked for it.
+    pub async fn wait(&self, n: Size, deadline: Instant) {
+        let Some(mut job) = self.watch(n) else { return };
+        tokio::select! {
+            _ = timeout_at(deadline.into(), job.wait_for(|job| job.state.is_final())) => {}
+            () = self.ending().cancelled() => {}
+        }
     }
 
     /// Every job, by size.

@@ -8,8 +8,8 @@
 use super::ledger::Part;
 use super::reading::{Contents, Finding, Reading};
 use super::record::{self, JobRecord};
-use crate::compute::panic_message;
 use crate::counts::Count;
+use crate::telemetry::panic_message;
 use redb::{
     Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, StorageError, TableDefinition, TableError,
 };

@@ -1,9 +1,9 @@
 //! A board in a request's body: read within limits of size and time, parsed without a word that only a programmer
 //! would understand.
 
-use super::call::{Call, shortened};
-use super::problem::Problem;
-use super::state::App;
+use crate::http::request::call::{Call, shortened};
+use crate::http::response::Problem;
+use crate::http::state::App;
 use crate::queens::{Board, BoardError};
 use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};

@@ -1,14 +1,11 @@
 //! `GET /count/{n}`: the number of solutions.
 
-use super::caching::Fact;
-use super::call::{Call, RequestedSize};
-use super::document::Problems;
-use super::negotiate::Format;
-use super::problem::Problem;
 use super::solve::StepsAnswer;
-use super::state::{App, Counted};
 use crate::config::COUNT_TRY_MAX;
 use crate::counts::Count;
+use crate::http::request::{Call, RequestedSize};
+use crate::http::response::{self, Fact, Format, JsonFormat, Problem, Problems};
+use crate::http::state::{App, Counted};
 use crate::queens::Size;
 use crate::queens::backtrack;
 use crate::queens::published::{self, Published};
@@ -110,7 +107,7 @@ struct Source {
     params(
         ("n" = u32, Path, description = "The board's size; each method has a largest n of its own", minimum = 1, maximum = 27),
         ("method" = inline(Option<Method>), Query, description = "How to count; default search"),
-        ("format" = inline(Option<super::document::JsonFormat>), Query, description = "The answer's format; wins over Accept"),
+        ("format" = inline(Option<JsonFormat>), Query, description = "The answer's format; wins over Accept"),
     ),
     responses(
         (status = 200, description = "The count", body = CountAnswer, content_type = "application/json", example = json!({
@@ -130,7 +127,7 @@ pub async fn count(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
         Method::Published => n.within(published::MAX, "/count with method=published")?,
     };
     let fact = Fact::new(&format!("count-{n}-{}", method.name()), format);
-    if let Some(response) = fact.without_body(&call) {
+    if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
     let answer = match method {
@@ -138,7 +135,7 @@ pub async fn count(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
         Method::Try => by_try(&app, n, &call).await?,
         Method::Published => by_publication(n)?,
     };
-    Ok(fact.with(super::json(&answer)?))
+    Ok(fact.with(response::json(&answer)?))
 }
 
 /// The size, if it is in the range that is searched or its count is known. Else the job that would count it.
@@ -170,7 +167,7 @@ async fn by_search(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Probl
     if let Some(job) = app.jobs.under_way(n)
         && job.eta_seconds.is_some_and(|seconds| Duration::from_secs(seconds) <= left)
     {
-        super::jobs::wait_for_end(app, n, deadline).await;
+        app.jobs.wait(n, deadline).await;
     }
     let found = app.counts.get(n, deadline).await;
     let count = found.map_err(|failure| Problem::of_failure(failure, limit))?;
@@ -184,7 +181,7 @@ fn searched(n: Size, count: Count) -> CountAnswer {
 /// The answer of `/count/{n}` to a count, as JSON text.
 #[must_use]
 pub fn counted_json(n: Size, count: Count) -> String {
-    super::json(&searched(n, count)).unwrap_or_default() // numbers and names always can be written
+    response::json(&searched(n, count)).unwrap_or_default() // numbers and names always can be written
 }
 
 async fn by_try(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {

@@ -1,11 +1,9 @@
 //! `POST /verify`: is a board legal, is it complete, and what is wrong with it?
 
-use super::body;
-use super::call::Call;
-use super::document::BodyProblems;
-use super::negotiate::Format;
-use super::problem::Problem;
-use super::state::App;
+use crate::http::request::Call;
+use crate::http::request::body;
+use crate::http::response::{self, BodyProblems, Format, JsonFormat, Problem};
+use crate::http::state::App;
 use crate::queens::symmetry::{self, Class};
 use crate::queens::{Board, Conflict, Line, Size};
 use axum::body::Body;
@@ -119,7 +117,7 @@ impl From<&Conflict> for Pair {
 /// apart, so that a half-filled legal board is valid but not complete.
 #[utoipa::path(
     post, path = "/verify", tag = "boards",
-    params(("format" = inline(Option<super::document::JsonFormat>), Query, description = "The answer's format; wins over Accept")),
+    params(("format" = inline(Option<JsonFormat>), Query, description = "The answer's format; wins over Accept")),
     request_body(content = Question, content_type = "application/json", example = json!({"b": [1, 2, 0, 0]})),
     responses(
         (status = 200, description = "What is to be said of the board", body = Verdict, content_type = "application/json", example = json!({
@@ -134,8 +132,9 @@ pub async fn verify(State(app): State<App>, call: Call, body: Body) -> Result<Re
     let format = call.format(&parameters, &[Format::Json])?;
     let text = body::read(&app, &call, body, BODY_MAX).await?;
     // Parsing millions of numbers is work too.
-    let answer = app.search(&call, move |_| {
-        Ok(body::parse(&text, &["b"], Size::MAX, "/verify").and_then(|question| super::json(&verdict(&question.board))))
+    let answer = call.search(&app, move |_| {
+        Ok(body::parse(&text, &["b"], Size::MAX, "/verify")
+            .and_then(|question| response::json(&verdict(&question.board))))
     });
     Ok(([(CONTENT_TYPE, format.content_type())], answer.await??).into_response())
 }

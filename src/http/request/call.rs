@@ -1,12 +1,15 @@
 //! What a handler needs to know of a request: its size, its parameters, its conditions. Parsed once, at the edge.
 
-use super::negotiate::{self, Format};
-use super::problem::Problem;
-use crate::queens::{Board, Size};
+use crate::http::response::Fact;
+use crate::http::response::Problem;
+use crate::http::response::negotiate::{self, Format};
+use crate::http::state::App;
+use crate::queens::{Board, Size, Stop, Stopped};
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, IF_NONE_MATCH, TRANSFER_ENCODING};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::response::Response;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -107,9 +110,32 @@ impl Call {
         self.headers.get(name).map(HeaderValue::as_bytes)
     }
 
-    /// Whether the caller says it has the answer with this tag (RFC 9110, `If-None-Match`, compared weakly).
+    /// Runs a search of one caller's own on the pool, within the request's time.
+    ///
+    /// # Errors
+    /// 503 when there is no room for it or its time is up, 500 when it panics.
+    pub async fn search<T, F>(&self, app: &App, search: F) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
+    {
+        let limit = app.config.time_limit;
+        let found = app.pool.search(Some(self.deadline(limit)), search).await;
+        found.map_err(|failure| Problem::of_failure(failure, limit))
+    }
+
+    /// The answer that needs no body, to a call whose answer is `fact`: 304 where the caller has it already, or the
+    /// headers alone for HEAD.
     #[must_use]
-    pub fn has(&self, tag: &str) -> bool {
+    pub fn without_body(&self, fact: &Fact) -> Option<Response> {
+        if self.has(fact.tag()) {
+            return Some(fact.not_modified());
+        }
+        self.head.then(|| fact.headers_alone())
+    }
+
+    /// Whether the caller says it has the answer with this tag (RFC 9110, `If-None-Match`, compared weakly).
+    fn has(&self, tag: &str) -> bool {
         let opaque = |text: &str| text.strip_prefix("W/").unwrap_or(text).to_owned();
         let given = self.headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
         given.flat_map(|list| list.split(',')).map(str::trim).any(|one| one == "*" || opaque(one) == opaque(tag))

@@ -4,9 +4,9 @@
 //! connection, and waits for the reader holding nothing but that: no parked thread and no queue, so a slow reader
 //! costs a few KiB and nobody else's turn. Its last line says whether it is whole, and if not, why.
 
-use super::caching::Unknown;
-use super::negotiate::Format;
 use crate::compute::{Failure, Pool};
+use crate::http::response::caching::Unknown;
+use crate::http::response::negotiate::Format;
 use crate::queens::{Stop, Stopped};
 use axum::body::{Body, Bytes};
 use axum::http::HeaderName;

@@ -1,12 +1,9 @@
 //! `GET /estimate/{n}`: Knuth's estimate of how many solutions there are.
 
-use super::caching::Fact;
-use super::call::{Call, RequestedSize};
-use super::document::Problems;
-use super::negotiate::Format;
-use super::problem::Problem;
 use super::solutions::MANY;
-use super::state::App;
+use crate::http::request::{Call, RequestedSize};
+use crate::http::response::{self, Fact, Format, JsonFormat, Problem, Problems};
+use crate::http::state::App;
 use crate::queens::estimate::{self, Estimate, EstimateError};
 use crate::queens::{Size, Stop, Stopped};
 use axum::extract::State;
@@ -53,7 +50,7 @@ struct Answer {
         ("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 100),
         ("probes" = Option<u64>, Query, description = "How many probes; default 100,000", minimum = 1, maximum = 10_000_000),
         ("seed" = Option<u64>, Query, description = "The seed of the random numbers; default 1", minimum = 0, maximum = 9_007_199_254_740_991u64),
-        ("format" = inline(Option<super::document::JsonFormat>), Query, description = "The answer's format; wins over Accept"),
+        ("format" = inline(Option<JsonFormat>), Query, description = "The answer's format; wins over Accept"),
     ),
     responses(
         (status = 200, description = "The estimate", body = Answer, content_type = "application/json"),
@@ -67,12 +64,12 @@ pub async fn estimate(State(app): State<App>, n: RequestedSize, call: Call) -> R
     let probes = parameters.number("probes", 1..=PROBES_MAX, PROBES_DEFAULT)?;
     let seed = parameters.number("seed", 0..=MANY, SEED_DEFAULT)?;
     let fact = Fact::new(&format!("estimate-{n}-{probes}-{seed}"), format);
-    if let Some(response) = fact.without_body(&call) {
+    if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
-    let estimate = app.search(&call, move |stop| by_probes(n, probes, seed, stop)).await?;
+    let estimate = call.search(&app, move |stop| by_probes(n, probes, seed, stop)).await?;
     let Estimate { count, relative_error, tree_nodes } = estimate;
-    Ok(fact.with(super::json(&Answer { n: n.get(), count, relative_error, tree_nodes, probes, seed })?))
+    Ok(fact.with(response::json(&Answer { n: n.get(), count, relative_error, tree_nodes, probes, seed })?))
 }
 
 fn by_probes(n: Size, probes: u64, seed: u64, stop: &Stop) -> Result<Estimate, Stopped> {

@@ -4,10 +4,9 @@
 //! saw last, and is told that there is no more. Nothing is made before the reader takes it, so a slow one skips what
 //! has passed meanwhile.
 
-use super::caching::Unknown;
-use super::jobs::{JobAnswer, known};
-use super::negotiate::Format;
-use super::state::App;
+use super::answer::{JobAnswer, known};
+use crate::http::response::{self, Format, Unknown};
+use crate::http::state::App;
 use crate::queens::Size;
 use axum::body::{Body, Bytes};
 use axum::http::HeaderName;
@@ -98,7 +97,7 @@ impl Events {
         let job = known(&self.app, self.n).ok()?;
         let is_final = job.state.is_final();
         let id = if is_final { job.state.name() } else { "running" };
-        let json = super::json(&JobAnswer::from(&job)).ok()?;
+        let json = response::json(&JobAnswer::from(&job)).ok()?;
         let text = format!("id: {id}\ndata: {json}\n\n").into();
         Some((text, if is_final { Last::Final } else { Last::Event }))
     }

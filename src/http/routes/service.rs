@@ -1,9 +1,8 @@
 //! The routes about the service itself: index, health, metrics, the OpenAPI document and its reader.
 
-use super::call::{Call, NoBody};
-use super::document::PlainProblems;
-use super::problem::Problem;
-use super::state::App;
+use crate::http::request::{Call, NoBody};
+use crate::http::response::{PlainProblems, Problem};
+use crate::http::state::App;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};

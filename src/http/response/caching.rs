@@ -1,8 +1,7 @@
 //! Answers about n alone are facts: they never change, so caches may keep them and callers may ask whether what they
 //! have is still right, without anything being searched.
 
-use super::call::Call;
-use super::negotiate::Format;
+use crate::http::response::negotiate::Format;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -35,16 +34,24 @@ impl Fact {
         Self { headers, tag }
     }
 
-    /// The answer to a call that needs no body: 304 where the caller has it already, or the headers alone for HEAD.
+    /// The answer's tag.
     #[must_use]
-    pub fn without_body(&self, call: &Call) -> Option<Response> {
-        if call.has(&self.tag) {
-            let mut headers = self.headers.clone();
-            headers.remove(CONTENT_TYPE);
-            return Some((StatusCode::NOT_MODIFIED, headers).into_response());
-        }
-        // The length is not known without the search, so none is claimed.
-        call.is_head().then(|| (self.headers.clone(), Body::new(Unknown)).into_response())
+    pub fn tag(&self) -> &str {
+        &self.tag
+    }
+
+    /// The answer to who has it already.
+    #[must_use]
+    pub fn not_modified(&self) -> Response {
+        let mut headers = self.headers.clone();
+        headers.remove(CONTENT_TYPE);
+        (StatusCode::NOT_MODIFIED, headers).into_response()
+    }
+
+    /// The answer without its body. Its length is not known without the search, so none is claimed.
+    #[must_use]
+    pub fn headers_alone(&self) -> Response {
+        (self.headers.clone(), Body::new(Unknown)).into_response()
     }
 
     /// The answer with its body.

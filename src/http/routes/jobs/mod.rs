@@ -1,13 +1,14 @@
 //! `/jobs/{n}`: counts that take longer than a request may.
 
-use super::call::{Call, RequestedSize};
-use super::count::Symmetric;
-use super::document::{JobChangeProblems, JobProblems, PlainProblems};
-use super::events;
-use super::negotiate::Format;
-use super::problem::Problem;
-use super::state::App;
-use crate::jobs::{NotCancelled, Refusal, Snapshot};
+mod answer;
+mod events;
+
+use answer::{JobAnswer, known};
+
+use crate::http::request::{Call, RequestedSize};
+use crate::http::response::{self, Format, JobChangeProblems, JobProblems, PlainProblems, Problem};
+use crate::http::state::App;
+use crate::jobs::{NotCancelled, Snapshot};
 use crate::queens::Size;
 use crate::queens::count::Plan;
 use axum::extract::State;
@@ -15,68 +16,11 @@ use axum::http::StatusCode;
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
-use std::time::{Duration, Instant};
-use tokio::time::timeout_at;
+use std::time::Duration;
 use utoipa::ToSchema;
 
 /// The longest `?wait=`, in seconds.
 const WAIT_MAX: u64 = 60;
-
-/// Where a job stands.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum JobState {
-    /// Asked for; no task has begun.
-    Queued,
-    /// Under way.
-    Running,
-    /// Counted.
-    Done,
-    /// Given up; `reason` says why.
-    Failed,
-    /// Stopped by request.
-    Cancelled,
-}
-
-/// A long count.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Job)]
-pub struct JobAnswer {
-    /// The size that is counted.
-    #[schema(minimum = 1, maximum = 27)]
-    n: u32,
-    state: JobState,
-    /// Finished tasks.
-    #[schema(minimum = 0)]
-    tasks_done: u64,
-    /// All tasks.
-    #[schema(minimum = 1)]
-    tasks_total: u64,
-    /// Finished tasks of all tasks; exactly 1 only when done.
-    #[schema(minimum = 0, maximum = 1)]
-    progress: f64,
-    /// About how long it will take yet, as soon as there is something to reckon it from.
-    #[schema(minimum = 0)]
-    eta_seconds: Option<u64>,
-    /// Whether it survives the end of the service's process.
-    durable: bool,
-    /// Why it failed, or what else there is to say of its state.
-    reason: Option<String>,
-    /// The number of solutions, when done.
-    #[schema(minimum = 0)]
-    count: Option<u64>,
-    /// The same in decimal digits.
-    #[schema(pattern = "^[0-9]+$")]
-    count_text: Option<String>,
-    /// The number of solutions up to rotation and reflection, when done.
-    #[schema(minimum = 0)]
-    fundamental: Option<u64>,
-    /// The same in decimal digits.
-    #[schema(pattern = "^[0-9]+$")]
-    fundamental_text: Option<String>,
-    /// The numbers of solutions that are equal to themselves turned, when done.
-    symmetric: Option<Symmetric>,
-}
 
 /// All jobs.
 #[derive(Serialize, ToSchema)]
@@ -95,42 +39,6 @@ struct JobEvent {
     data: String,
 }
 
-impl From<&Snapshot> for JobAnswer {
-    fn from(job: &Snapshot) -> Self {
-        use crate::jobs::State;
-        Self {
-            n: job.n.get(),
-            state: match job.state {
-                State::Queued => JobState::Queued,
-                State::Running => JobState::Running,
-                State::Done => JobState::Done,
-                State::Failed => JobState::Failed,
-                State::Cancelled => JobState::Cancelled,
-            },
-            tasks_done: job.tasks_done,
-            tasks_total: job.tasks_total,
-            progress: job.progress(),
-            eta_seconds: job.eta_seconds,
-            durable: job.durable,
-            reason: job.reason.clone(),
-            count: job.count.map(|count| count.all),
-            count_text: job.count.map(|count| count.all.to_string()),
-            fundamental: job.count.map(|count| count.fundamental),
-            fundamental_text: job.count.map(|count| count.fundamental.to_string()),
-            symmetric: job.count.map(Symmetric::from),
-        }
-    }
-}
-
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Storage(reason) => Self::StorageUnavailable { reason },
-            Refusal::Ending => Self::ShuttingDown,
-        }
-    }
-}
-
 /// Every job
 ///
 /// A count that a request finished is a done job.
@@ -142,7 +50,7 @@ pub async fn list(State(app): State<App>, call: Call) -> Result<Response, Proble
     call.format(&call.parameters(&[])?, &[Format::Json])?;
     let jobs = app.jobs.list()?.iter().map(JobAnswer::from).collect();
     let headers = [(CONTENT_TYPE, Format::Json.content_type()), (CACHE_CONTROL, "no-store")];
-    Ok((headers, super::json(&JobList { jobs })?).into_response())
+    Ok((headers, response::json(&JobList { jobs })?).into_response())
 }
 
 /// A job
@@ -171,7 +79,7 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     let job = looked_at(&app, &n)?;
     let n = job.n;
     if wait > 0 && !call.is_head() && !job.state.is_final() {
-        wait_for_end(&app, n, call.deadline(Duration::from_secs(wait))).await;
+        app.jobs.wait(n, call.deadline(Duration::from_secs(wait))).await;
     }
     answer(StatusCode::OK, &known(&app, n)?)
 }
@@ -270,21 +178,7 @@ fn looked_at(app: &App, n: &RequestedSize) -> Result<Snapshot, Problem> {
     within(app, n).map_or_else(above, |n| known(app, n))
 }
 
-/// The job of size `n`.
-pub(super) fn known(app: &App, n: Size) -> Result<Snapshot, Problem> {
-    app.jobs.get(n)?.ok_or(Problem::NoSuchJob { n: n.get() })
-}
-
-/// Waits until the job of size `n` is final, until the deadline, or until the service ends.
-pub(super) async fn wait_for_end(app: &App, n: Size, deadline: Instant) {
-    let Some(mut job) = app.jobs.watch(n) else { return };
-    tokio::select! {
-        _ = timeout_at(deadline.into(), job.wait_for(|job| job.state.is_final())) => {}
-        () = app.jobs.ending().cancelled() => {}
-    }
-}
-
 fn answer(status: StatusCode, job: &Snapshot) -> Result<Response, Problem> {
     let headers = [(CONTENT_TYPE, Format::Json.content_type()), (CACHE_CONTROL, "no-store")];
-    Ok((status, headers, super::json(&JobAnswer::from(job))?).into_response())
+    Ok((status, headers, response::json(&JobAnswer::from(job))?).into_response())
 }

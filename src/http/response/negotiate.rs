@@ -1,10 +1,11 @@
 //! Which format to answer in.
 
-use super::problem::Problem;
+use crate::http::response::problem::Problem;
 use axum::http::HeaderValue;
 use headers_accept::Accept;
 use mediatype::{MediaType, MediaTypeBuf, ReadParams as _, names};
 use std::str::FromStr as _;
+use utoipa::ToSchema;
 
 /// A format of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,33 @@ impl Format {
             Self::Json | Self::Svg | Self::Ndjson | Self::Events => self.media_type(),
         }
     }
+}
+
+/// The values of `format` on routes that answer with one board.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub enum BoardFormat {
+    Json,
+    Text,
+    Svg,
+}
+
+/// The values of `format` on routes that answer with a list.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub enum ListFormat {
+    Json,
+    Ndjson,
+}
+
+/// The values of `format` on routes that answer with JSON alone.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub enum JsonFormat {
+    Json,
 }
 
 /// The best of the `offered` formats for the request's `Accept` headers; the first where there are none.

@@ -1,14 +1,11 @@
 //! `GET /trace/{n}`: the lecture's search, step by step.
 
-use super::caching::Fact;
-use super::call::{Call, RequestedSize};
-use super::document::Problems;
-use super::negotiate::Format;
-use super::problem::Problem;
 use super::solutions::MANY;
-use super::state::App;
-use super::stream::{self, Lines};
 use crate::config::AUTO_TRY_MAX;
+use crate::http::request::{Call, RequestedSize};
+use crate::http::response::stream::{self, Lines};
+use crate::http::response::{self, Fact, Format, ListFormat, Problem, Problems};
+use crate::http::state::App;
 use crate::queens::backtrack::trace::{Event, Lines as TakenLines, Trace};
 use crate::queens::{Size, Stop, Stopped};
 use axum::extract::State;
@@ -123,7 +120,7 @@ enum ArrayName {
         ("limit" = Option<u64>, Query, description = "How many at most: 1 to 10,000 for a window, default 1000; as many as there are for a stream",
             minimum = 1, maximum = 9_007_199_254_740_991u64),
         ("arrays" = Option<bool>, Query, description = "Whether to add B, C, D and U after each event; default false"),
-        ("format" = inline(Option<super::document::ListFormat>), Query, description = "The answer's format; wins over Accept"),
+        ("format" = inline(Option<ListFormat>), Query, description = "The answer's format; wins over Accept"),
     ),
     responses(
         (status = 200, description = "Events of the search", content(
@@ -150,10 +147,11 @@ pub async fn trace(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
         return Ok(stream::answer(&app.pool, events, limit, deadline, call.is_head()));
     }
     let fact = Fact::new(&format!("trace-{n}-{from}-{limit}-{arrays}"), format);
-    if let Some(response) = fact.without_body(&call) {
+    if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
-    let answer = app.search(&call, move |stop| Ok(super::json(&window(n, &mut events, limit as usize, stop)?))).await?;
+    let answer =
+        call.search(&app, move |stop| Ok(response::json(&window(n, &mut events, limit as usize, stop)?))).await?;
     Ok(fact.with(answer?))
 }
 

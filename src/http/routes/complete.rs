@@ -1,12 +1,10 @@
 //! `POST /complete`: the ways to fill a started board.
 
-use super::body;
-use super::call::Call;
-use super::document::BodyProblems;
-use super::negotiate::Format;
-use super::problem::Problem;
-use super::state::App;
 use super::verify::{ColumnOrNone, Pair};
+use crate::http::request::Call;
+use crate::http::request::body;
+use crate::http::response::{self, BoardFormat, BodyProblems, Format, Problem};
+use crate::http::state::App;
 use crate::queens::complete::{self, CompleteError, Completions};
 use crate::queens::{Board, Stop, Stopped, draw};
 use axum::body::Body;
@@ -80,7 +78,7 @@ const FORMATS: &[Format] = &[Format::Json, Format::Text, Format::Svg];
     post, path = "/complete", tag = "boards",
     params(
         ("limit" = Option<u64>, Query, description = "How many completions at most; default 1", minimum = 1, maximum = 1000),
-        ("format" = inline(Option<super::document::BoardFormat>), Query, description = "The answer's format; wins over Accept"),
+        ("format" = inline(Option<BoardFormat>), Query, description = "The answer's format; wins over Accept"),
     ),
     request_body(content = Question, content_type = "application/json", example = json!({"b": [1, 0, 0, 0, 0, 0, 0, 0], "blocked": [[2, 5]]})),
     responses(
@@ -103,7 +101,7 @@ pub async fn complete(State(app): State<App>, call: Call, body: Body) -> Result<
         return Err(not_drawn("Only a board alone is drawn; ask with limit=1."));
     }
     let text = body::read(&app, &call, body, BODY_MAX).await?;
-    let answer = app.search(&call, move |stop| {
+    let answer = call.search(&app, move |stop| {
         let question = match body::parse(&text, &["b", "blocked"], complete::MAX_SIZE, "/complete") {
             Ok(question) => question,
             Err(problem) => return Ok(Err(problem)),
@@ -154,7 +152,7 @@ fn written(given: &Board, found: Completions, format: Format) -> Result<String, 
         (Format::Text, None) => Ok(format!("{none}\n")),
         (Format::Svg, Some(board)) => Ok(draw::svg(board)),
         (Format::Svg, None) => Ok(draw::svg_note(none)),
-        (Format::Json | Format::Ndjson | Format::Events, first) => super::json(&Answer {
+        (Format::Json | Format::Ndjson | Format::Events, first) => response::json(&Answer {
             n: given.size().get(),
             status: if first.is_some() { Status::Solved } else { Status::NoSolution },
             exhausted: found.exhausted,

@@ -1,12 +1,9 @@
 //! `GET /solve/{n}`: one solution.
 
-use super::caching::Fact;
-use super::call::{Call, RequestedSize};
-use super::document::Problems;
-use super::negotiate::Format;
-use super::problem::Problem;
-use super::state::{App, Solved};
 use crate::config::AUTO_TRY_MAX;
+use crate::http::request::{Call, RequestedSize};
+use crate::http::response::{self, BoardFormat, Fact, Format, Problem, Problems};
+use crate::http::state::{App, Solved};
 use crate::queens::backtrack::{self, Steps};
 use crate::queens::explicit::Explicit;
 use crate::queens::{Board, Size, Stop, Stopped, draw};
@@ -121,7 +118,7 @@ const FORMATS: &[Format] = &[Format::Json, Format::Text, Format::Svg];
     params(
         ("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 1_000_000),
         ("method" = inline(Option<Method>), Query, description = "How to find the solution; default auto"),
-        ("format" = inline(Option<super::document::BoardFormat>), Query, description = "The answer's format; wins over Accept"),
+        ("format" = inline(Option<BoardFormat>), Query, description = "The answer's format; wins over Accept"),
     ),
     responses(
         (status = 200, description = "A solution, or word that there is none", content(
@@ -155,7 +152,7 @@ pub async fn solve(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
         });
     }
     let fact = Fact::new(&format!("solve-{n}-{}", asked.name()), format);
-    if let Some(response) = fact.without_body(&call) {
+    if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
     if format == Format::Json && matches!(method, SolvedBy::Explicit) && n.get() > LARGE {
@@ -176,7 +173,7 @@ pub async fn solve(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
         (Format::Json | Format::Ndjson | Format::Events, _) => {
             let status = if board.is_some() { SolveStatus::Solved } else { SolveStatus::NoSolution };
             let b = board.as_ref().map(Board::columns);
-            super::json(&SolveAnswer { n: n.get(), status, method, b, steps })?
+            response::json(&SolveAnswer { n: n.get(), status, method, b, steps })?
         }
     };
     Ok(fact.with(body))

@@ -1,12 +1,9 @@
 //! `GET /solutions/{n}`: all solutions in order, a page at a time or as a stream.
 
-use super::caching::Fact;
-use super::call::{Call, RequestedSize};
-use super::document::Problems;
-use super::negotiate::Format;
-use super::problem::Problem;
-use super::state::App;
-use super::stream::{self, Lines};
+use crate::http::request::{Call, RequestedSize};
+use crate::http::response::stream::{self, Lines};
+use crate::http::response::{self, Fact, Format, ListFormat, Problem, Problems};
+use crate::http::state::App;
 use crate::queens::solutions::{Kind, Solutions};
 use crate::queens::{Size, Stop, Stopped};
 use axum::extract::State;
@@ -51,7 +48,7 @@ struct Page {
         ("after" = Option<String>, Query, description = "A full board, as columns with commas between; the list starts after it",
             pattern = "^[0-9]+(,[0-9]+)*$", example = "1,6,8,3,7,4,2,5"),
         ("fundamental" = Option<bool>, Query, description = "Whether to list one board of each symmetry class only; default false"),
-        ("format" = inline(Option<super::document::ListFormat>), Query, description = "The answer's format; wins over Accept"),
+        ("format" = inline(Option<ListFormat>), Query, description = "The answer's format; wins over Accept"),
     ),
     responses(
         (status = 200, description = "Solutions in order", content(
@@ -85,10 +82,10 @@ pub async fn solutions(State(app): State<App>, n: RequestedSize, call: Call) -> 
     // Without commas: a list of tags has them between.
     let cursor = after.as_ref().map(|board| cursor(board.columns()).replace(',', ".")).unwrap_or_default();
     let fact = Fact::new(&format!("solutions-{n}-{limit}-{cursor}-{fundamental}"), format);
-    if let Some(response) = fact.without_body(&call) {
+    if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
-    let answer = app.search(&call, move |stop| Ok(super::json(&page(n, solutions, limit as usize, stop)?))).await?;
+    let answer = call.search(&app, move |stop| Ok(response::json(&page(n, solutions, limit as usize, stop)?))).await?;
     Ok(fact.with(answer?))
 }
 
