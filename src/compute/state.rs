@@ -71,7 +71,7 @@ impl State {
             queue,
             free: workers,
             tasks: 0,
-            lines: Lines::new(),
+            lines: Lines::default(),
             work: HashMap::new(),
             questions: 0,
             contended: None,

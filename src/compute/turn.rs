@@ -37,7 +37,7 @@ enum Permit {
 }
 
 impl Turn {
-    pub(super) fn new(shared: Arc<Shared>, number: u64, is_task: bool, given_up: Stop, grant: Grant) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, number: u64, is_task: bool, given_up: &Stop, grant: Grant) -> Self {
         let held = Held {
             shared,
             number,

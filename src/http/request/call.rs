@@ -125,20 +125,6 @@ impl Call {
         found.map_err(|failure| Problem::of_failure(failure, limit))
     }
 
-    /// The same for a search that begins anew when it is called again.
-    ///
-    /// # Errors
-    /// As [`search`](Self::search).
-    pub async fn whole<T, F>(&self, app: &App, search: F) -> Result<T, Problem>
-    where
-        T: Send + 'static,
-        F: FnMut(&Stop) -> Result<T, Stopped> + Send + 'static,
-    {
-        let limit = app.config.time_limit;
-        let found = app.pool.whole(Some(self.deadline(limit)), search).await;
-        found.map_err(|failure| Problem::of_failure(failure, limit))
-    }
-
     /// The answer that needs no body, to a call whose answer is `fact`: 304 where the caller has it already, or the
     /// headers alone for HEAD.
     #[must_use]
