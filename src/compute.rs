@@ -283,20 +283,6 @@ impl Pool {
     ///
     /// # Errors
     /// See [`Failure`].
-    pub async fn slice<T, F>(&self, deadline: Instant, length: Duration, slice: F) -> Result<T, Failure>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Stop) -> T + Send + 'static,
-    {
-        let standing = self.admit(Rank::Stream)?;
-        let turn = self.turn(&standing, move |turn| slice(&turn.stop().with_deadline(Instant::now() + length)));
-        timeout_at(deadline.into(), turn).await.map_err(|_| Failure::TimeLimit)?
-    }
-
-    /// Legacy.
-    ///
-    /// # Errors
-    /// See [`Failure`].
     pub async fn task_of<T, F>(&self, rank: Rank, task: F) -> Result<T, Failure>
     where
         T: Send + 'static,
