@@ -87,7 +87,7 @@ async fn a_short_question_is_answered_while_long_ones_run_and_wait() {
         long.spawn(async move { service.get(&format!("/estimate/100?probes=10000000&seed={seed}")).await.status });
     }
     // Two run, or one of them has just made room; the others wait, whether they have had a turn or not.
-    while service.metric("searches_waiting").await < 10.0 {
+    while service.metric("nqueens_searches_waiting").await < 10.0 {
         tokio::task::yield_now().await;
     }
     let json = [("content-type", "application/json")];
@@ -95,7 +95,7 @@ async fn a_short_question_is_answered_while_long_ones_run_and_wait() {
         assert_eq!(service.send(Method::POST, "/verify", &json, r#"{"b":[1]}"#).await.status, 200);
         assert_eq!(service.get("/solve/8?method=try").await.status, 200);
         assert_eq!(service.get("/solutions/6").await.json()["next"], serde_json::Value::Null);
-        assert!(service.metric("searches_waiting").await >= 10.0);
+        assert!(service.metric("nqueens_searches_waiting").await >= 10.0);
     }
     assert!(long.try_join_next().is_none(), "none of them has been answered");
     long.shutdown().await;
