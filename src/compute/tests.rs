@@ -303,6 +303,31 @@ async fn a_question_s_task_gives_its_first_turn_up_and_keeps_the_second() {
     events.are(&["ends"]).await;
 }
 
+#[tokio::test]
+async fn a_task_whose_first_turn_was_long_enough_is_not_given_up_any_more() {
+    let (pool, (tell, events)) = (Pool::new(1, 2), Events::new());
+    let task = tokio::spawn({
+        let pool = pool.clone();
+        let work = move |turn: &Turn| {
+            let begun = Instant::now();
+            while begun.elapsed() < 3 * Line::First.turn() {
+                turn.stop().check()?;
+            }
+            endless(tell)(turn.stop())
+        };
+        async move {
+            let standing = pool.admit(question())?;
+            pool.task(&standing, work).await
+        }
+    });
+    events.are(&["begins"]).await;
+    assert_eq!(pool.search(None, |_| Ok("short")).await, Ok("short"));
+    assert_eq!(pool.search(None, |_| Ok("short")).await, Ok("short"));
+    assert!(events.told.try_recv().is_err(), "it waited on its thread");
+    task.abort();
+    events.are(&["ends"]).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn there_are_never_more_than_two_threads_for_a_worker() {
     const WORKERS: usize = 2;
