@@ -30,13 +30,11 @@ pub use turn::Turn;
 use crate::queens::{Stop, Stopped};
 use crate::telemetry::panic_message;
 use lines::Form;
-#[cfg(test)]
-use lines::Line;
 use state::{Grant, State};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::oneshot;
 use tokio::task::JoinError;
 use tokio::time::timeout_at;
