@@ -33,7 +33,6 @@ use tokio_util::task::TaskTracker;
 pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, shutdown: CancellationToken) {
     let places = Places::new(config.max_connections as usize);
     let app = http::open(config, access_log).await;
-    let _upkeep = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(upkeep(app.clone())));
     let server = Server {
         places,
         router: router(app.clone()),
@@ -59,14 +58,6 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
         tracing::warn!(connections = server.tasks.len(), "the drain time is over; open connections are cut off");
     }
     server.cut_off.cancel();
-}
-
-/// Keeps the metrics from growing between two readings.
-async fn upkeep(app: App) {
-    loop {
-        sleep(Duration::from_secs(5)).await;
-        app.metrics.fold();
-    }
 }
 
 struct Server {
@@ -109,7 +100,7 @@ impl Server {
         let please_end = if late { CancellationToken::new() } else { self.ending.child_token() };
         let (app, router, cut_off) = (self.app.clone(), self.router.clone(), self.cut_off.clone());
         let places = Arc::clone(&self.places);
-        app.metrics.connection_opened();
+        app.metrics.connections.inc();
         let task = async move {
             let connection = async {
                 let place = places.settle(place).await;
@@ -123,7 +114,7 @@ impl Server {
                 () = connection => {}
                 () = cut_off.cancelled() => {}
             }
-            app.metrics.connection_closed();
+            app.metrics.connections.dec();
         };
         if late {
             tokio::spawn(task);

@@ -94,7 +94,7 @@ async fn a_longer_search_is_stopped_whatever_lies_unread_behind_it() {
     for (with_it, later) in [("", ""), ("\r\n", ""), (second, ""), ("", "\r\n"), ("", second), (second, second)] {
         for leaves in [Leaves::Half, Leaves::Whole, Leaves::Reset] {
             let mut stream = connected(&service, &format!("GET /count/27 HTTP/1.1\r\nhost: x\r\n\r\n{with_it}")).await;
-            let running = async { while service.metric("searches_running").await < 1.0 {} };
+            let running = async { while service.metric("nqueens_searches_running").await < 1.0 {} };
             timeout(Duration::from_secs(20), running).await.expect("begun");
             stream.write_all(later.as_bytes()).await.expect("written");
             let mut kept = None;
