@@ -73,8 +73,9 @@ impl Socket {
 fn tune(stream: &TcpStream) {
     let _ = stream.set_nodelay(true); // answers are written whole; waiting for more helps nobody
     // Left alone, the kernel takes some 4 MB for a reader that does not read. A bound on what it has not sent leaves it
-    // free to have as much on its way as the path can carry. A fixed send buffer bounds both together, so that a far
-    // reader gets one buffer a round trip and no more.
+    // free to have as much on its way as the path can carry; a fixed send buffer bounds both together, so that a far
+    // reader gets one buffer a round trip. Measured with 100 ms there and back: 22 MB/s left alone, 19 with this
+    // bound, 4 with a send buffer of 256 KB.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(UNSENT);
 }
