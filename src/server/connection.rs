@@ -45,9 +45,14 @@ impl Connection {
         let socket = Socket::new(stream, phase.clone());
         let its_phase = phase.clone();
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            phase.lock().asked(!request.body().is_end_stream(), Instant::now());
-            let (asking, answering) = (Asking(phase.clone()), Answering(phase.clone()));
-            let mut request: Request = request.map(|body| Body::new(Watched::new(body, asking)));
+            let with_body = !request.body().is_end_stream();
+            phase.lock().asked(with_body, Instant::now());
+            let answering = Answering(phase.clone());
+            let asking = with_body.then(|| Asking(phase.clone()));
+            let mut request: Request = request.map(|body| match asking {
+                Some(asking) => Body::new(Watched::new(body, asking)),
+                None => Body::empty(),
+            });
             request.extensions_mut().insert(Peer(peer));
             if beyond {
                 request.extensions_mut().insert(Beyond);
