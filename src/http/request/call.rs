@@ -44,7 +44,6 @@ impl FromRequest<App> for Call {
 
 impl Call {
     /// A request to a route that takes a body, and its body.
-    #[must_use]
     pub fn with_body(request: Request) -> (Self, Body) {
         let (parts, body) = request.into_parts();
         let call = Self {

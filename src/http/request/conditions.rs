@@ -53,7 +53,8 @@ impl Conditions {
     pub fn unmet(&self, current: Current<'_>) -> Option<Unmet> {
         let exists = !matches!(current, Current::Nothing);
         // Compared strongly, and no weak tag equals any: only that there is something at all can be asked for.
-        if !self.matching.is_empty() && !(exists && tags(&self.matching).any(|tag| tag == "*")) {
+        let matches = self.matching.is_empty() || exists && tags(&self.matching).any(|tag| tag == "*");
+        if !matches {
             return Some(Unmet::Failed);
         }
         let is_current = |tag: &str| match current {
