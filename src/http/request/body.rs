@@ -5,8 +5,9 @@ use crate::http::response::Problem;
 use crate::http::response::preference::is_token;
 use crate::http::state::App;
 use axum::body::Body;
-use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,11 +37,10 @@ pub async fn read(app: &App, call: &Call, mut body: Body, max_bytes: usize) -> R
     if !call.header(&CONTENT_TYPE).is_some_and(is_json) {
         return Err(Problem::UnsupportedMediaType);
     }
-    if !call.header(&CONTENT_ENCODING).unwrap_or_default().split(',').all(is_uncoded) {
+    if !call.lines(&CONTENT_ENCODING).flat_map(|line| line.split(',')).all(is_uncoded) {
         return Err(Problem::UnsupportedContentCoding);
     }
-    let announced = call.header(&CONTENT_LENGTH).and_then(|length| length.parse().ok());
-    if announced.is_some_and(|length: usize| length > max_bytes) {
+    if body.size_hint().lower() > max_bytes as u64 {
         return Err(Problem::BodyTooLarge { max_bytes });
     }
     let (limit, silence) = (app.config.time_limit, app.config.header_timeout);

@@ -103,6 +103,11 @@ impl Call {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// All lines of a header; `?` for one that is not plain text.
+    pub fn lines(&self, name: &HeaderName) -> impl Iterator<Item = &str> {
+        self.headers.get_all(name).iter().map(|line| line.to_str().unwrap_or("?"))
+    }
+
     /// The bytes of a header, if it is there.
     #[must_use]
     pub fn header_bytes(&self, name: &HeaderName) -> Option<&[u8]> {
