@@ -61,10 +61,10 @@ pub async fn gate(State(app): State<App>, request: Request, next: Next) -> Respo
         return Problem::ShuttingDown.into_response();
     }
     let coded_from = coding::coded_from(request.headers());
-    let read = Conditions::of(request.method(), request.headers());
-    let read = Some(read).filter(|_| matches!(*request.method(), Method::GET | Method::HEAD));
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let conditions = reads.then(|| Conditions::of(request.method(), request.headers()));
     let mut response = next.run(request).await;
-    if let Some(conditions) = read.filter(|_| response.status().is_success()) {
+    if let Some(conditions) = conditions.filter(|_| response.status().is_success()) {
         response = under(&conditions, response);
     }
     if about_itself { response } else { coding::code(response, coded_from) }

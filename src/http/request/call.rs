@@ -97,6 +97,13 @@ impl Call {
         }
     }
 
+    /// Whether the caller prefers a page to JSON, as browsers do.
+    #[must_use]
+    #[allow(dead_code, reason = "for the page at the root")]
+    pub fn prefers_html(&self) -> bool {
+        negotiate::prefers_html(self.headers.get_all(ACCEPT))
+    }
+
     /// The text of a header, if it is there and is plain text.
     #[must_use]
     pub fn header(&self, name: &HeaderName) -> Option<&str> {

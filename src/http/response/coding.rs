@@ -51,9 +51,11 @@ pub fn code(mut response: Response, from: Option<u64>) -> Response {
         return response;
     }
     let headers = response.headers_mut();
-    let names = |value: &HeaderValue| value.as_bytes().to_ascii_lowercase().ends_with(b"accept-encoding");
-    if !headers.get_all(VARY).iter().any(names) {
-        headers.append(VARY, HeaderValue::from_static("accept-encoding"));
+    let name = "accept-encoding";
+    let says_so =
+        |value: &HeaderValue| value.to_str().is_ok_and(|names| names.split(',').any(|one| one.trim() == name));
+    if !headers.get_all(VARY).iter().any(says_so) {
+        headers.append(VARY, HeaderValue::from_static(name));
     }
     if from.is_none_or(|from| length < from) {
         return response;

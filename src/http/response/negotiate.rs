@@ -107,7 +107,6 @@ pub fn by_accept<'a>(accept: impl IntoIterator<Item = &'a HeaderValue>, offered:
 
 /// Whether `Accept` headers prefer a page to JSON, as browsers' do. That they take anything is no preference.
 #[must_use]
-#[allow(dead_code, reason = "for the page at the root")]
 pub fn prefers_html<'a>(accept: impl IntoIterator<Item = &'a HeaderValue>) -> bool {
     best(&ranges(accept), &[Format::Json.media_type(), "text/html"]) == Some(1)
 }
