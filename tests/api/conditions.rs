@@ -143,6 +143,8 @@ async fn conditions_on_questions_that_are_posted() {
         ] {
             let answer = service.send(Method::POST, path, &[condition, JSON], "{\"b\":[1]}").await;
             assert_eq!(answer.status, status, "{path} {condition:?}");
+            let answer = service.send(Method::POST, path, &[condition], "{\"b\":[1]}").await;
+            answer.is_problem(415, "unsupported-media-type");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A body: read within limits of size, time and memory.
 
 use crate::http::request::call::Call;
+use crate::http::request::conditions::Current;
 use crate::http::response::Problem;
 use crate::http::response::preference::is_token;
 use crate::http::state::App;
@@ -31,8 +32,9 @@ impl Deref for Text {
 /// Reads the whole body of a JSON request.
 ///
 /// # Errors
-/// 415 unless it says that it is JSON, uncoded; 413 over `max_bytes`; 408 when it does not come within the request's
-/// time, or nothing of it for as long as a header may take; 503 when there is no room for what has come.
+/// 415 unless it says that it is JSON, uncoded; 413 over `max_bytes`; 412 under a condition that does not hold; 408 when
+/// it does not come within the request's time, or nothing of it for as long as a header may take; 503 when there is no
+/// room for what has come.
 pub async fn read(app: &App, call: &Call, mut body: Body, max_bytes: usize) -> Result<Text, Problem> {
     if !call.header(&CONTENT_TYPE).is_some_and(is_json) {
         return Err(Problem::UnsupportedMediaType);
@@ -43,6 +45,8 @@ pub async fn read(app: &App, call: &Call, mut body: Body, max_bytes: usize) -> R
     if body.size_hint().lower() > max_bytes as u64 {
         return Err(Problem::BodyTooLarge { max_bytes });
     }
+    // What is posted is a question: at its path there is nothing to be had.
+    call.if_as_expected(Current::Nothing)?;
     let (limit, silence) = (app.config.time_limit, app.config.header_timeout);
     let deadline = call.deadline(limit);
     let mut text = Text { bytes: Vec::new(), room: None };

@@ -1,7 +1,7 @@
 //! `POST /complete`: the ways to fill a started board.
 
 use super::verify::{ColumnOrNone, Pair};
-use crate::http::request::{Call, Current, board, body};
+use crate::http::request::{Call, board, body};
 use crate::http::response::{self, BoardFormat, BodyProblems, Format, Problem};
 use crate::http::state::App;
 use crate::queens::complete::{self, CompleteError, Completions};
@@ -99,7 +99,6 @@ pub async fn complete(State(app): State<App>, request: Request) -> Result<Respon
     if drawn && limit > 1 {
         return Err(not_drawn("Only a board alone is drawn; ask with limit=1."));
     }
-    call.if_as_expected(Current::Nothing)?;
     let text = body::read(&app, &call, body, BODY_MAX).await?;
     let answer = call.search(&app, move |stop| {
         let question = match board::parse(&text, &["b", "blocked"], complete::MAX_SIZE, "/complete") {
