@@ -1,9 +1,9 @@
 //! The HTTP surface: one file a resource, and what they share.
 //!
-//! A request goes through `edge`, then cross-origin rules, compression and a net for panics, to its route's
-//! handler in `routes`. A handler parses what it is asked (`request`), answers conditions without searching, calls
-//! one function of the puzzle through the pool, and says it in the negotiated format (`response`). Every error is a
-//! problem (`response::problem`).
+//! A request goes through `edge`, then cross-origin rules, the gate (`edge` too: what HTTP asks of every request,
+//! conditions, compression) and a net for panics, to its route's handler in `routes`. A handler parses what it is
+//! asked (`request`), answers conditions without searching, calls one function of the puzzle through the pool, and says
+//! it in the negotiated format (`response`). Every error is a problem (`response::problem`).
 //!
 //! The rooms use each other in one direction, `state` ← `response` ← `request` ← `routes` ← `document` ← this one;
 //! `edge` stands beside `routes`.
@@ -30,15 +30,11 @@ use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse as _;
 use axum::routing::get;
 use response::problem::{self, Problem};
-use response::{negotiate, problems};
+use response::problems;
 use routes::{complete, count, estimate, jobs, service, solutions, solve, trace, verify};
 use std::time::Duration;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::compression::{
-    CompressionLayer, CompressionLevel, Predicate,
-    predicate::{NotForContentType, SizeAbove},
-};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -102,20 +98,12 @@ pub fn router(app: App) -> Router {
         .layer((
             from_fn_with_state(app.clone(), edge::edge),
             option_layer(cors),
-            from_fn_with_state(app.clone(), edge::unless_turned_away),
-            CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(compressible()),
+            from_fn_with_state(app.clone(), edge::gate),
             CatchPanicLayer::custom(|payload: Box<dyn std::any::Any + Send>| {
                 Problem::Internal { message: panic_message(payload.as_ref()) }.into_response()
             }),
         ))
         .with_state(app)
-}
-
-/// Bodies worth compressing: from about 1 KB up. Streams are left alone, since an encoder would hold lines back.
-fn compressible() -> impl Predicate {
-    SizeAbove::new(1024)
-        .and(NotForContentType::const_new(negotiate::Format::Ndjson.content_type()))
-        .and(NotForContentType::SSE)
 }
 
 /// Cross-origin rules: none unless origins are configured; then the same on every answer, errors too.

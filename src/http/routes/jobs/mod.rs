@@ -5,10 +5,10 @@ mod events;
 
 use answer::{JobAnswer, known};
 
-use crate::http::request::{Call, RequestedSize};
+use crate::http::request::{Call, Current, RequestedSize};
 use crate::http::response::{self, Format, JobChangeProblems, JobProblems, PlainProblems, Problem};
 use crate::http::state::App;
-use crate::jobs::{NotCancelled, Snapshot};
+use crate::jobs::{self, NotCancelled, Snapshot};
 use crate::queens::Size;
 use crate::queens::count::Plan;
 use axum::extract::State;
@@ -99,8 +99,9 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 )]
 pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     let n = may_change(&app, &n, &call)?;
+    call.if_as_expected(if app.jobs.get(n)?.is_some() { Current::Untagged } else { Current::Nothing })?;
     let job = app.jobs.put(n).await?;
-    if job.state == crate::jobs::State::Done {
+    if job.state == jobs::State::Done {
         return answer(StatusCode::OK, &job);
     }
     let location = [(LOCATION, format!("/jobs/{n}"))];
@@ -120,6 +121,9 @@ pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 )]
 pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     let n = may_change(&app, &n, &call)?;
+    if !matches!(known(&app, n)?.state, jobs::State::Done | jobs::State::Failed) {
+        call.if_as_expected(Current::Untagged)?;
+    }
     match app.jobs.cancel(n).await {
         Ok(job) => answer(StatusCode::OK, &job),
         Err(NotCancelled::Unknown) => Err(Problem::NoSuchJob { n: n.get() }),
