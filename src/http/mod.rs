@@ -6,8 +6,9 @@
 //! it in the negotiated format (`response`). Every error is a problem (`response::problem`).
 //!
 //! The rooms use each other in one direction, `state` ← `response` ← `request` ← `routes` ← `document` ← this one;
-//! `edge` stands beside `routes`.
+//! `edge` stands beside `routes`, and `cors` alone.
 
+mod cors;
 mod document;
 mod edge;
 mod request;
@@ -25,17 +26,14 @@ use crate::config::Config;
 use crate::telemetry::AccessLog;
 use crate::telemetry::panic_message;
 use axum::Router;
-use axum::http::{HeaderName, HeaderValue, Method};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse as _;
 use axum::routing::get;
 use response::problem::{self, Problem};
 use response::problems;
 use routes::{complete, count, estimate, jobs, service, solutions, solve, trace, verify};
-use std::time::Duration;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::cors::{AllowOrigin, CorsLayer};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -88,7 +86,7 @@ pub async fn open(config: Config, access_log: AccessLog) -> App {
 
 /// The whole service as a router.
 pub fn router(app: App) -> Router {
-    let cors = cors(&app.config.cors_origin);
+    let cors = cors::layer(&app.config.cors_origin).map(|layer| (from_fn(cors::only_preflights), layer));
     Router::from(routes())
         .route("/docs", get(service::docs))
         .route("/docs/", get(service::docs_page))
@@ -104,27 +102,4 @@ pub fn router(app: App) -> Router {
             }),
         ))
         .with_state(app)
-}
-
-/// Cross-origin rules: none unless origins are configured; then the same on every answer, errors too.
-fn cors(origins: &[String]) -> Option<CorsLayer> {
-    if origins.is_empty() {
-        return None;
-    }
-    let allowed = if origins.iter().any(|origin| origin == "*") {
-        AllowOrigin::any()
-    } else {
-        AllowOrigin::list(origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()))
-    };
-    let names = ["x-request-id", "server-timing", "retry-after", "location", "etag"].map(HeaderName::from_static);
-    Some(
-        CorsLayer::new()
-            .allow_origin(allowed)
-            .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::DELETE])
-            .allow_headers(
-                ["content-type", "authorization", "x-request-id", "last-event-id"].map(HeaderName::from_static),
-            )
-            .expose_headers(names)
-            .max_age(Duration::from_secs(3600)),
-    )
 }

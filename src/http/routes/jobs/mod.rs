@@ -158,10 +158,10 @@ pub async fn events(State(app): State<App>, n: RequestedSize, call: Call) -> Res
 
 /// The size of a job that the caller may start and cancel.
 fn may_change(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem> {
-    if let Some(token) = &app.config.api_token {
+    if app.config.api_token.is_some() {
         let given = call.header_bytes(&AUTHORIZATION).and_then(|value| value.split_at_checked(b"bearer ".len()));
         let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
-        if !given.is_some_and(|(_, given)| token.is(given.trim_ascii())) {
+        if !given.is_some_and(|(_, given)| app.config.token_is(given.trim_ascii())) {
             return Err(Problem::Unauthorized);
         }
     }
