@@ -3,6 +3,7 @@
 
 mod caching;
 mod client;
+mod clients;
 mod complete;
 mod connections;
 mod count;
