@@ -134,7 +134,7 @@ pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Res
         ("lastEventId" = inline(Option<String>), Query, description = "The same from a client that cannot set the header, which wins"),
     ),
     responses(
-        (status = 200, description = "The events", body = String, content_type = "text/event-stream", example = json!(
+        (status = 200, description = "The events, as text", body = serde_json::Value, content_type = "text/event-stream", example = json!(
             "id: done\ndata: {\"n\":8,\"state\":\"done\",\"tasks_done\":1,\"tasks_total\":1,\"progress\":1.0}\n\n"
         )),
         (status = 204, description = "The last event seen was the final state; there is no more"),
