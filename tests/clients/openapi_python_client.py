@@ -31,10 +31,12 @@ def call(tag, name, client=client, **arguments):
 document = call("service", "openapi_json")
 assert call("jobs", "put", n=22).state in ("queued", "running")
 answers = {}
-for path, item in document["paths"].items():
+for item in document["paths"].values():
     for operation in item.values():
         tag, name = operation["tags"][0], operation["operationId"]
-        arguments = ARGUMENTS.get(name, {"n": 22 if tag == "jobs" else 8} if "{n}" in path else {})
+        in_path = [parameter for parameter in operation.get("parameters", []) if parameter["in"] == "path"]
+        sizes = {"n": 22 if tag == "jobs" else 8}
+        arguments = ARGUMENTS.get(name, {it["name"]: sizes.get(it["name"]) or it["example"] for it in in_path})
         answers[name] = call(tag, name, **arguments)
 
 assert answers["solve"].steps.try_ == 113, answers["solve"]
