@@ -162,7 +162,9 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    fn get(&self, name: &str) -> Option<&str> {
+    /// What parameter `name` says, if it is given.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
