@@ -6,9 +6,9 @@ use crate::counts::Count;
 use crate::http::request::{Call, RequestedSize};
 use crate::http::response::{self, Fact, Format, JsonFormat, Problem, Problems};
 use crate::http::state::{App, Counted};
-use crate::queens::Size;
-use crate::queens::backtrack;
+use crate::queens::backtrack::Search;
 use crate::queens::published::{self, Published};
+use crate::queens::{Size, Stop};
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
@@ -187,10 +187,11 @@ pub fn counted_json(n: Size, count: Count) -> String {
 async fn by_try(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {
     let limit = app.config.time_limit;
     let pool = app.pool.clone();
+    let mut search = Search::for_all(n);
     let search = || async move {
-        let to_the_end = move |stop: &_| {
-            let (count, steps) = backtrack::count(n, stop)?;
-            Ok(Counted { count, steps })
+        let to_the_end = move |stop: &Stop| {
+            search.run(stop)?;
+            Ok(Counted { count: search.solutions(), steps: search.steps() })
         };
         pool.search(None, to_the_end).await
     };
