@@ -4,7 +4,7 @@
 //! `config` and `telemetry` are leaves that all but `queens` may use):
 //!
 //! - [`queens`]: the puzzle, in plain Rust: boards, the lecture's `Try`, formulas, symmetry, counting, [`queens::Stop`].
-//! - [`compute`]: the one bounded pool on which every search runs, and flights that equal requests share.
+//! - [`compute`]: the one bounded pool on which every search runs in turns, and flights that equal requests share.
 //! - [`counts`]: finished counts, and the one search for each n under way.
 //! - [`jobs`]: long counts that survive a restart, with a ledger of finished tasks.
 //! - [`http`]: `request` (what came in), `response` (what goes out, errors too), `routes` (a file a resource), and the

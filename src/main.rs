@@ -71,10 +71,10 @@ fn print(text: &[u8]) -> ExitCode {
     }
 }
 
-/// The runtime: threads for requests and timers as the machine has CPUs, and room for blocking work: a thread for
-/// each search the pool lets run, and a few for storage.
+/// The runtime: threads for requests and timers as the machine has CPUs, and room for blocking work: two threads for
+/// each search the pool lets run (one may have to wait on its thread while another runs), and a few for storage.
 fn runtime(workers: usize) -> std::io::Result<Runtime> {
-    let runtime = Builder::new_multi_thread().max_blocking_threads(workers + 4).enable_all().build()?;
+    let runtime = Builder::new_multi_thread().max_blocking_threads(2 * workers + 4).enable_all().build()?;
     let within = runtime.enter();
     // Once it is handled, a limit on the sizes of files is an error of whoever writes, not the end of the process.
     let _ = signal(SignalKind::from_raw(SIGXFSZ));
