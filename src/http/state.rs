@@ -7,6 +7,7 @@ use crate::counts::Counts;
 use crate::jobs::{self, Jobs, Resume};
 use crate::queens::Board;
 use crate::queens::backtrack::Steps;
+use crate::surroundings;
 use crate::telemetry::{AccessLog, Metrics};
 use axum::body::Bytes;
 use std::ops::Deref;
@@ -82,7 +83,7 @@ impl App {
         let settings = jobs::Settings {
             data_dir: config.data_dir.clone(),
             resume: Resume::UpTo(config.max_job),
-            memory: jobs::memory_limit(),
+            memory: surroundings::memory(),
             ..jobs::Settings::default()
         };
         Self(Arc::new(Inner {

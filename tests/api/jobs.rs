@@ -48,10 +48,10 @@ fn folder(name: &str) -> PathBuf {
 async fn from_put_to_done_and_on_to_count() {
     let service = Service::start(Config { max_count: 8, ..config() }).await;
     service.get("/jobs/16").await.is_problem(404, "no-such-job");
-    assert_eq!(service.get("/count/16").await.is_problem(422, "size-out-of-range")["job"], "/jobs/16");
+    assert_eq!(service.get("/count/16").await.is_problem(422, "size-out-of-range")["job"], "../jobs/16");
     assert!(service.get("/count/23").await.is_problem(422, "size-out-of-range").get("job").is_none());
     let accepted = service.put(16).await;
-    assert_eq!((accepted.status.as_u16(), accepted.header("location")), (202, Some("/jobs/16")));
+    assert_eq!((accepted.status.as_u16(), accepted.header("location")), (202, Some("../jobs/16")));
     let text = accepted.text();
     assert!(text.starts_with(r#"{"n":16,"state":""#), "{text}");
     assert!(text.contains(r#","tasks_total":130,"progress":0."#), "{text}");

@@ -152,7 +152,7 @@ fn by_search_within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
     within(app.config.max_count).map_err(|problem| match (problem, job) {
         (Problem::SizeOutOfRange { n: given, min, max, detail, .. }, Some(n)) => {
             let detail = format!("{detail} A job can count {n}: PUT /jobs/{n}.");
-            Problem::SizeOutOfRange { n: given, min, max, detail, job: Some(format!("/jobs/{n}")) }
+            Problem::SizeOutOfRange { n: given, min, max, detail, job: Some(format!("../jobs/{n}")) }
         }
         (problem, _) => problem,
     })
