@@ -6,8 +6,8 @@
 //! lasts two. Nothing else in this crate calls `spawn_blocking`.
 //!
 //! **The rule.** Those who wait share the processors' time 32 : 4 : 2 : 1, in this order: questions that have had no turn
-//! yet, questions that have had one, streams, and the background; within a line the first come goes first, among
-//! questions that have had a turn the one that was asked first.
+//! yet, questions that have had one, streams, and the background; within a line the first come goes first, but among
+//! questions a second turn goes before further ones, and of those the one that was asked first.
 //!
 //! What is not done at the end of its turn gives its thread up and goes on, or begins anew, at the next. Only a **task**
 //! keeps its thread, from its second turn on (a question's first turn is too short for that), and waits on it. At most
@@ -239,6 +239,7 @@ impl Pool {
         let turn = Turn::new(Arc::clone(shared), number, form == Form::Task, &given_up, grant);
         let thread = tokio::task::spawn_blocking(move || {
             let turn = turn; // all of it, so that its permit is given back right here
+            turn.starts();
             work(&turn)
         });
         thread.await.map_err(of_join)

@@ -128,7 +128,7 @@ impl<W> Lines<W> {
         self.queues[line as usize].waiting.len()
     }
 
-    /// Comes to wait in a line: at its end, or behind all who have waited since before `since`.
+    /// Comes to wait in a line: behind those without `since`, and behind those whose `since` is before its own.
     pub fn push(&mut self, line: Line, since: Option<Instant>, id: u64, form: Form, waiter: W) {
         self.come += 1;
         let place = (since, self.come);
@@ -175,6 +175,10 @@ impl<W> Lines<W> {
 
     /// Whether somebody goes before one who has this line's turn, would like another, and came at `since`.
     pub fn outrank(&self, line: Line, since: Option<Instant>, own: Line) -> bool {
+        // Whoever has had a first turn goes behind all who have not.
+        if line == Line::First && self.waiting_in(Line::First) > 0 {
+            return true;
+        }
         // As if it had given its turn back, and were the first of those who came at the same time.
         let account = |other: Line| self.account(other, u32::from(other == line));
         let others = self.by_account().filter(|&other| other != own);
@@ -183,7 +187,7 @@ impl<W> Lines<W> {
             return true;
         }
         let head = self.queues[own as usize].waiting.keys().next();
-        head.is_some_and(|&(head, _)| since.is_none_or(|since| head.is_some_and(|head| head < since)))
+        head.is_some_and(|&(head, _)| since.is_none() || head < since)
     }
 
     /// A turn of this line begins.
@@ -322,11 +326,13 @@ mod tests {
         for (id, seconds) in [(4, 30), (5, 10), (6, 20), (7, 10)] {
             lines.push(Line::Long, asked(seconds), id, Form::Piece, ());
         }
+        lines.push(Line::Long, None, 8, Form::Piece, ());
+        lines.push(Line::Long, None, 9, Form::Piece, ());
         assert_eq!(lines.remove(2), Some((Form::Piece, ())));
         assert_eq!(lines.remove(2), None);
         let order: Vec<_> = std::iter::from_fn(|| turn(&mut lines)).collect();
         let of = |line| order.iter().filter(|next| next.line == line).map(|next| next.id).collect::<Vec<_>>();
-        assert_eq!((of(Line::First), of(Line::Long)), (vec![1, 3], vec![5, 7, 6, 4]));
+        assert_eq!((of(Line::First), of(Line::Long)), (vec![1, 3], vec![8, 9, 5, 7, 6, 4]));
         assert_eq!(lines.waiting(), 0);
     }
 

@@ -25,8 +25,8 @@ pub type Granted = (oneshot::Sender<Grant>, Grant);
 /// One piece of work, for as long as it is not finished.
 struct Work {
     rank: Rank,
-    /// Whether it has had no turn as a question yet.
-    fresh: bool,
+    /// How many turns it has had as a question.
+    turns: u32,
     running: u32,
     /// Its turns that wait.
     waiting: BTreeSet<u64>,
@@ -40,7 +40,9 @@ impl Work {
     /// Where it waits, and since when if that counts.
     fn place(&self, form: Form) -> (Line, Option<Instant>) {
         match self.rank {
-            Rank::Question { .. } if self.fresh && form != Form::Parked => (Line::First, None),
+            Rank::Question { .. } if self.turns == 0 && form != Form::Parked => (Line::First, None),
+            // Before all that is long: what hardly needs more than a first turn, or was kept from using it, is done soon.
+            Rank::Question { .. } if self.turns == 1 && form != Form::Parked => (Line::Long, None),
             Rank::Question { since } => (Line::Long, Some(since)),
             Rank::Stream => (Line::Stream, None),
             Rank::Background => (Line::Background, None),
@@ -104,7 +106,7 @@ impl State {
         if self.closed {
             return Err(Failure::ShuttingDown);
         }
-        let work = Work { rank, fresh: true, running: 0, waiting: BTreeSet::new() };
+        let work = Work { rank, turns: 0, running: 0, waiting: BTreeSet::new() };
         if work.waits() && self.questions >= self.queue + self.free {
             return Err(Failure::Overloaded);
         }
@@ -188,7 +190,7 @@ impl State {
         self.change(work, |work| {
             work.waiting.remove(&turn);
             work.running += 1;
-            work.fresh &= !matches!(work.rank, Rank::Question { .. });
+            work.turns += u32::from(matches!(work.rank, Rank::Question { .. }) && work.turns < 2);
         });
         self.lines.begin(line);
         let begins = form == Form::Task && line != Line::First;

@@ -144,7 +144,7 @@ async fn lines_go_by_the_rule() {
     let (pool, (tell, events)) = (Pool::new(1, 9), Events::new());
     let [background, stream, old, young, new] = [Rank::Background, Rank::Stream, question(), question(), question()]
         .map(|rank| pool.admit(rank).expect("room"));
-    for had_a_turn in [&young, &old] {
+    for had_a_turn in [&young, &old, &young, &old] {
         assert_eq!(pool.turn(had_a_turn, |_| ()).await, Ok(()));
     }
     let hold = Hold::of(&pool).await;

@@ -56,6 +56,13 @@ impl Turn {
         Self { held, stop }
     }
 
+    /// It counts from now: waiting for a thread is not its fault.
+    pub(super) fn starts(&self) {
+        if let Permit::Held(grant) = &*self.held.grant() {
+            self.held.lasts(grant);
+        }
+    }
+
     /// What the search should look at: it is set when nobody waits for the search any more, when the pool closes, and
     /// at the end of the turn. But in a task's second turn and later, it keeps the search waiting there instead.
     #[must_use]
