@@ -351,9 +351,9 @@ async fn there_are_never_more_than_two_threads_for_a_worker() {
                     threads.fetch_sub(1, Ordering::SeqCst);
                 };
                 if rank == Rank::Stream {
-                    pool.turn(&standing, work).await?
+                    pool.turn(&standing, work).await?;
                 } else {
-                    pool.task(&standing, work).await?
+                    pool.task(&standing, work).await?;
                 }
             }
             #[expect(unreachable_code, reason = "it says what the future gives")]
