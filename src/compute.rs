@@ -30,8 +30,6 @@ pub use turn::Turn;
 use crate::queens::{Stop, Stopped};
 use crate::telemetry::panic_message;
 use lines::Form;
-#[cfg(test)]
-use lines::Line;
 use state::{Grant, State};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -324,8 +324,9 @@ mod tests {
         }
         assert_eq!(lines.remove(2), Some((Form::Piece, ())));
         assert_eq!(lines.remove(2), None);
-        let order: Vec<_> = std::iter::from_fn(|| turn(&mut lines)).map(|next| next.id).collect();
-        assert_eq!(order, [1, 3, 5, 7, 6, 4]);
+        let order: Vec<_> = std::iter::from_fn(|| turn(&mut lines)).collect();
+        let of = |line| order.iter().filter(|next| next.line == line).map(|next| next.id).collect::<Vec<_>>();
+        assert_eq!((of(Line::First), of(Line::Long)), (vec![1, 3], vec![5, 7, 6, 4]));
         assert_eq!(lines.waiting(), 0);
     }
 

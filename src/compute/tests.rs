@@ -1,3 +1,4 @@
+use super::lines::Line;
 use super::*;
 use std::future::Future;
 use std::pin::Pin;
@@ -282,10 +283,11 @@ async fn a_task_that_waits_on_its_thread_is_reached_by_what_ends_it() {
 #[tokio::test]
 async fn a_question_s_task_gives_its_first_turn_up_and_keeps_the_second() {
     let (pool, (tell, events)) = (Pool::new(1, 2), Events::new());
-    let task = tokio::spawn({
+    let hold = Hold::of(&pool).await;
+    let standing = pool.admit(question()).expect("room");
+    let mut task = Box::pin({
         let pool = pool.clone();
         async move {
-            let standing = pool.admit(question())?;
             loop {
                 let tell = tell.clone();
                 if let Ok(found) = pool.task(&standing, move |turn| endless(tell)(turn.stop())).await? {
@@ -294,9 +296,14 @@ async fn a_question_s_task_gives_its_first_turn_up_and_keeps_the_second() {
             }
         }
     });
-    events.are(&["begins"]).await;
-    assert_eq!(pool.search(None, |_| Ok("short")).await, Ok("short"));
-    events.are(&["ends", "begins"]).await;
+    // It is the first in line, and another waits behind it.
+    assert!(look(&mut task).is_pending());
+    let mut short = Box::pin(pool.search(None, |_| Ok("short")));
+    assert!(look(&mut short).is_pending());
+    let task = tokio::spawn(task);
+    hold.end().await;
+    assert_eq!(short.await, Ok("short"));
+    events.are(&["begins", "ends", "begins"]).await;
     assert_eq!(pool.search(None, |_| Ok("short")).await, Ok("short"));
     assert_eq!(pool.search(None, |_| Ok("short")).await, Ok("short"));
     assert!(events.told.try_recv().is_err(), "it waited on its thread");
