@@ -48,6 +48,7 @@ mod symmetry;
 mod tests;
 mod untaken;
 mod west;
+mod work;
 mod worker;
 
 pub use plan::{Counted, Plan};
