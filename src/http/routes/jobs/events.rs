@@ -38,15 +38,14 @@ pub fn answer(app: &App, n: Size, head: bool) -> Response {
     if head {
         return (headers, Body::new(Unknown)).into_response();
     }
-    let events = Events { app: app.clone(), n, job: app.jobs.watch(n), last: Last::Nothing };
+    let events = Events { app: app.clone(), n, job: app.runs.watch(n), last: Last::Nothing };
     (headers, Body::new(Stream { next: Some(Box::pin(events.next())) })).into_response()
 }
 
 struct Events {
     app: App,
     n: Size,
-    /// Missing for a count that a request finished, which does not change.
-    job: Option<tokio::sync::watch::Receiver<crate::jobs::Snapshot>>,
+    job: crate::runs::Watch,
     last: Last,
 }
 
@@ -62,26 +61,24 @@ enum Last {
 impl Events {
     /// The next event or heartbeat, and what makes the one after; `None` at the end.
     async fn next(mut self) -> Option<(Bytes, Self)> {
-        let ending = self.app.jobs.ending().clone();
+        let ending = self.app.runs.ending().clone();
         let heartbeat = (Bytes::from_static(b": still here\n\n"), Last::Heartbeat);
-        let (text, last) = match (self.last, &mut self.job) {
-            (Last::Final, _) => return None,
-            (Last::Nothing, _) => self.event()?,
-            (Last::Event | Last::Heartbeat, None) => return None,
-            (Last::Event | Last::Heartbeat, Some(job)) => {
+        let (text, last) = match self.last {
+            Last::Final => return None,
+            Last::Nothing => self.event()?,
+            Last::Event | Last::Heartbeat => {
                 let changed = async {
                     if self.last == Last::Event {
                         sleep(PAUSE).await;
                     }
-                    timeout(HEARTBEAT, job.changed()).await
+                    timeout(HEARTBEAT, self.job.changed()).await
                 };
                 let changed = tokio::select! {
                     changed = changed => changed,
                     () = ending.cancelled() => return None,
                 };
                 match changed {
-                    Ok(Ok(())) => self.event()?,
-                    Ok(Err(_)) => return None,
+                    Ok(()) => self.event()?,
                     Err(_) => heartbeat,
                 }
             }
@@ -91,9 +88,7 @@ impl Events {
     }
 
     fn event(&mut self) -> Option<(Bytes, Last)> {
-        if let Some(job) = &mut self.job {
-            job.mark_unchanged();
-        }
+        self.job.seen();
         let job = known(&self.app, self.n).ok()?;
         let is_final = job.state.is_final();
         let id = if is_final { job.state.name() } else { "running" };

@@ -8,9 +8,9 @@ use answer::{JobAnswer, known};
 use crate::http::request::{Call, RequestedSize};
 use crate::http::response::{self, Format, JobChangeProblems, JobProblems, PlainProblems, Problem};
 use crate::http::state::App;
-use crate::jobs::{NotCancelled, Snapshot};
 use crate::queens::Size;
 use crate::queens::count::Plan;
+use crate::runs::{NotCancelled, Snapshot, State as JobIs};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
@@ -48,7 +48,8 @@ struct JobEvent {
 ))]
 pub async fn list(State(app): State<App>, call: Call) -> Result<Response, Problem> {
     call.format(&call.parameters(&[])?, &[Format::Json])?;
-    let jobs = app.jobs.list()?.iter().map(JobAnswer::from).collect();
+    app.runs.opened(call.deadline(app.config.time_limit)).await;
+    let jobs = app.runs.list()?.iter().map(JobAnswer::from).collect();
     let headers = [(CONTENT_TYPE, Format::Json.content_type()), (CACHE_CONTROL, "no-store")];
     Ok((headers, response::json(&JobList { jobs })?).into_response())
 }
@@ -65,8 +66,9 @@ pub async fn list(State(app): State<App>, call: Call) -> Result<Response, Proble
     ),
     responses(
         (status = 200, description = "The job", body = JobAnswer, content_type = "application/json", example = json!({
-            "n": 20, "state": "running", "tasks_done": 812, "tasks_total": 4033, "progress": 0.201_338, "eta_seconds": 340,
-            "durable": true, "reason": null, "count": null, "count_text": null, "fundamental": null,
+            "n": 20, "state": "running", "tasks_done": 812, "tasks_total": 4042, "progress": 0.291_338, "eta_seconds": 340,
+            "durable": true, "reason": null, "started_at": "2026-01-31T12:00:00Z", "finished_at": null,
+            "cpu_seconds": 61.2, "plan": 3, "count": null, "count_text": null, "fundamental": null,
             "fundamental_text": null, "symmetric": null
         })),
         JobProblems,
@@ -76,10 +78,10 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     let parameters = call.parameters(&["wait"])?;
     let wait = parameters.number("wait", 1..=WAIT_MAX, 0)?;
     call.format(&parameters, &[Format::Json])?;
-    let job = looked_at(&app, &n)?;
+    let job = looked_at(&app, &n, &call).await?;
     let n = job.n;
     if wait > 0 && !call.is_head() && !job.state.is_final() {
-        app.jobs.wait(n, call.deadline(Duration::from_secs(wait))).await;
+        app.runs.wait(n, call.deadline(Duration::from_secs(wait))).await;
     }
     answer(StatusCode::OK, &known(&app, n)?)
 }
@@ -99,8 +101,8 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 )]
 pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     let n = may_change(&app, &n, &call)?;
-    let job = app.jobs.put(n).await?;
-    if job.state == crate::jobs::State::Done {
+    let job = app.runs.put(n, call.deadline(app.config.time_limit)).await?;
+    if job.state == JobIs::Done {
         return answer(StatusCode::OK, &job);
     }
     let location = [(LOCATION, format!("/jobs/{n}"))];
@@ -120,7 +122,7 @@ pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 )]
 pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     let n = may_change(&app, &n, &call)?;
-    match app.jobs.cancel(n).await {
+    match app.runs.cancel(n, call.deadline(app.config.time_limit)).await {
         Ok(job) => answer(StatusCode::OK, &job),
         Err(NotCancelled::Unknown) => Err(Problem::NoSuchJob { n: n.get() }),
         Err(NotCancelled::Final(state)) => Err(Problem::JobIsFinal { n: n.get(), state: state.name() }),
@@ -145,7 +147,7 @@ pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Res
 )]
 pub async fn events(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     call.format(&call.parameters(&[])?, &[Format::Events])?;
-    let job = looked_at(&app, &n)?;
+    let job = looked_at(&app, &n, &call).await?;
     if job.state.is_final() && call.header(&events::LAST_EVENT_ID) == Some(job.state.name()) {
         return Ok((StatusCode::NO_CONTENT, [(CACHE_CONTROL, "no-store")]).into_response());
     }
@@ -170,7 +172,8 @@ fn within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
 }
 
 /// The job that the caller looks at. One that is there already may be above the cap, which is about new ones.
-fn looked_at(app: &App, n: &RequestedSize) -> Result<Snapshot, Problem> {
+async fn looked_at(app: &App, n: &RequestedSize, call: &Call) -> Result<Snapshot, Problem> {
+    app.runs.opened(call.deadline(app.config.time_limit)).await;
     let above = |problem| {
         let n = n.within(Plan::MAX, "/jobs").ok();
         n.and_then(|n| known(app, n).ok()).ok_or(problem)

@@ -2,127 +2,108 @@
 //!
 //! Opening it never trusts it: the database checks its pages, every record is checked by itself, and the finished
 //! tasks of a count must be a set of disjoint ranges of its plan. What fails is left out, and the file as it was is
-//! **set aside** under another name, with what was sound written into a new one. A file that cannot be had at all
-//! (another process holds it, the folder is not writable, the disk is full) is not damaged, and stays where it is.
+//! **set aside** under another name, with what was sound in a new one that takes its place in one step. A file that
+//! cannot be had at all (another process holds it, the folder is not writable, the disk is full) is not damaged, and
+//! stays where it is.
 
-use super::ledger::Part;
+use super::old;
 use super::reading::{Contents, Finding, Reading};
-use super::record::{self, JobRecord};
-use crate::counts::Count;
+use super::record::{Key, Records};
 use crate::telemetry::panic_message;
 use redb::{
     Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, StorageError, TableDefinition, TableError,
 };
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The file's name in the data directory.
-pub const FILE: &str = "nqueens.redb";
+pub const NAME: &str = "nqueens.redb";
 
 /// Says what the file is.
-const FORMAT: TableDefinition<'_, &str, u32> = TableDefinition::new("nqueens-ledger");
-const FORMAT_VERSION: u32 = 1;
-const JOBS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("jobs");
-const RANGES: TableDefinition<'_, (u32, u64), &[u8]> = TableDefinition::new("ranges");
-const COUNTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("counts");
+pub(super) const FORMAT: TableDefinition<'_, &str, u32> = TableDefinition::new("nqueens-ledger");
+const FORMAT_VERSION: u32 = 2;
+const COUNTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("counts-2");
+const JOBS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("jobs-2");
+const RANGES: TableDefinition<'_, (u32, u64), &[u8]> = TableDefinition::new("ranges-2");
 
 /// The database needs no more: the ledger is small.
 const CACHE: usize = 4 << 20;
 
-/// Something to write.
-#[derive(Clone, Debug)]
-pub enum Change {
-    /// A job but for its tasks.
-    Job(u32, JobRecord),
-    /// A range of finished tasks from its first one on, or that it is gone.
-    Range(u32, u64, Option<Part>),
-    /// A finished count.
-    Count(u32, Count),
+/// Which file it is: its device and its number there.
+pub type Identity = (u64, u64);
+
+/// See the module. All of it blocks.
+pub struct File {
+    path: PathBuf,
+    identity: Identity,
+    database: Database,
 }
 
-/// Where changes go: a file, or nowhere.
-pub struct Store {
-    path: Option<PathBuf>,
-    /// Nothing after a failed write, until the file is opened anew.
-    database: Mutex<Option<Database>>,
-}
+/// A record to write, or that it is gone.
+pub type Change<'a> = (Key, Option<&'a [u8]>);
 
-/// Why a file is not used as it is.
-#[derive(Debug, PartialEq, Eq)]
-enum Trouble {
-    /// It cannot be had.
-    Unavailable(String),
-    /// It is not, or not wholly, what was once written: a word for its new name, and the reason.
-    Unsound(&'static str, String),
-}
-
-impl Store {
-    /// A store that keeps nothing.
-    #[must_use]
-    pub fn in_memory() -> Self {
-        Self { path: None, database: Mutex::new(None) }
-    }
-
-    /// The store in folder `directory`, which is made if need be, and what it has. Blocks.
+impl File {
+    /// The file in folder `directory`, which is made if need be, and what it has.
     ///
     /// # Errors
     /// Why it cannot be had, in plain words.
     pub fn open(directory: &Path) -> Result<(Self, Contents), String> {
-        let path = directory.join(FILE);
+        let path = directory.join(NAME);
         fs::create_dir_all(directory).map_err(|error| format!("the folder cannot be made: {error}"))?;
         let (database, contents) = match caught(|| read(&path)) {
             Ok((database, contents, None)) => (database, contents),
             Ok((database, contents, Some((kind, reason)))) => {
                 drop(database);
-                (set_aside(&path, kind, &reason, &contents)?, contents)
+                (set_aside(&path, kind, &reason, &contents.records)?, contents)
             }
             Err(Trouble::Unsound(kind, reason)) => {
                 let contents = Contents::default();
-                (set_aside(&path, kind, &reason, &contents)?, contents)
+                (set_aside(&path, kind, &reason, &contents.records)?, contents)
             }
             Err(Trouble::Unavailable(reason)) => return Err(reason),
         };
-        Ok((Self { path: Some(path), database: Mutex::new(Some(database)) }, contents))
+        let identity = identity(&path).map_err(|error| error.to_string())?;
+        Ok((Self { path, identity, database }, contents))
     }
 
-    /// Whether what is written stays when the process ends.
+    /// Which one it is.
     #[must_use]
-    pub fn is_durable(&self) -> bool {
-        self.path.is_some()
+    pub fn identity(&self) -> Identity {
+        self.identity
     }
 
-    /// Lets the file go, for the next to open it; nothing is written after this. Blocks.
-    pub fn close(&self) {
-        drop(self.database.lock().unwrap_or_else(PoisonError::into_inner).take());
+    /// Whether it is still the one at its path.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        identity(&self.path).is_ok_and(|found| found == self.identity)
     }
 
-    /// Writes all changes or none. Blocks.
+    /// Writes all changes or none.
     ///
     /// # Errors
-    /// Why they cannot be written, in plain words. The next call opens the file anew.
-    pub fn write(&self, changes: &[Change]) -> Result<(), String> {
-        let Some(path) = &self.path else { return Ok(()) };
-        let mut slot = self.database.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = caught(|| {
-            let database = match slot.take() {
-                Some(database) => database,
-                None => open(path)?,
-            };
-            write(&database, changes)?;
-            Ok(database)
-        });
-        match written {
-            Ok(database) => {
-                *slot = Some(database);
-                Ok(())
-            }
+    /// Why they cannot be written, in plain words. The file has to be opened anew then.
+    pub fn write(&self, changes: &[Change<'_>]) -> Result<(), String> {
+        match caught(|| write(&self.database, changes)) {
+            Ok(()) => Ok(()),
             Err(Trouble::Unavailable(reason) | Trouble::Unsound(_, reason)) => Err(reason),
         }
     }
+}
+
+fn identity(path: &Path) -> io::Result<Identity> {
+    fs::metadata(path).map(|found| (found.dev(), found.ino()))
+}
+
+/// Why a file is not used as it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// It cannot be had.
+    Unavailable(String),
+    /// It is not, or not wholly, what was once written: a word for its new name, and the reason.
+    Unsound(&'static str, String),
 }
 
 /// Runs `work`; that it panics, as the database may on a damaged file, means damage.
@@ -166,6 +147,12 @@ impl From<StorageError> for Trouble {
             StorageError::ValueTooLarge(_) => damaged(&error),
             error => Self::Unavailable(error.to_string()),
         }
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Unavailable(error.to_string())
     }
 }
 
@@ -215,10 +202,17 @@ fn read(path: &Path) -> Result<(Database, Contents, Finding), Trouble> {
         Err(TableError::TableDoesNotExist(_)) => None,
         Err(error) => return Err(error.into()),
     };
-    if format != Some(FORMAT_VERSION) {
-        return Err(Trouble::Unsound("foreign", "it is not a ledger of this service's format".to_owned()));
-    }
     let mut reading = Reading::default();
+    match format {
+        Some(FORMAT_VERSION) => {}
+        Some(old::FORMAT_VERSION) => {
+            old::read(&transaction, &mut reading)?;
+            drop(transaction);
+            let (contents, finding) = reading.end();
+            return Ok((database, contents, finding.or_else(old::finding)));
+        }
+        _ => return Err(Trouble::Unsound("foreign", "it is not a ledger of this service's format".to_owned())),
+    }
     for entry in transaction.open_table(COUNTS)?.iter()? {
         let (key, value) = entry?;
         reading.count(key.value(), value.value());
@@ -237,41 +231,50 @@ fn read(path: &Path) -> Result<(Database, Contents, Finding), Trouble> {
     Ok((database, contents, finding))
 }
 
-fn write(database: &Database, changes: &[Change]) -> Result<(), Trouble> {
+fn write(database: &Database, changes: &[Change<'_>]) -> Result<(), Trouble> {
     let transaction = database.begin_write()?;
     {
         transaction.open_table(FORMAT)?.insert("version", FORMAT_VERSION)?;
+        let mut counts = transaction.open_table(COUNTS)?;
         let mut jobs = transaction.open_table(JOBS)?;
         let mut ranges = transaction.open_table(RANGES)?;
-        let mut counts = transaction.open_table(COUNTS)?;
-        for change in changes {
-            match change {
-                Change::Job(n, job) => drop(jobs.insert(n, record::write_job(*n, job).as_slice())?),
-                Change::Range(n, from, Some(part)) => {
-                    drop(ranges.insert((*n, *from), record::write_range(*n, *from, *part).as_slice())?);
-                }
-                Change::Range(n, from, None) => drop(ranges.remove((*n, *from))?),
-                Change::Count(n, count) => drop(counts.insert(n, record::write_count(*n, *count).as_slice())?),
+        for &(key, record) in changes {
+            match (key, record) {
+                (Key::Count(n), Some(record)) => drop(counts.insert(n, record)?),
+                (Key::Count(n), None) => drop(counts.remove(n)?),
+                (Key::Job(n), Some(record)) => drop(jobs.insert(n, record)?),
+                (Key::Job(n), None) => drop(jobs.remove(n)?),
+                (Key::Range(n, from), Some(record)) => drop(ranges.insert((n, from), record)?),
+                (Key::Range(n, from), None) => drop(ranges.remove((n, from))?),
             }
         }
     }
     Ok(transaction.commit()?)
 }
 
-/// Puts a new file with the sound `contents` in the place of one that is not sound, which is kept under another name.
-fn set_aside(path: &Path, kind: &str, reason: &str, contents: &Contents) -> Result<Database, String> {
+/// Puts a new file with the sound `records` in the place of one that is not sound, which is kept under another name.
+///
+/// Wherever a power cut comes between, there is a file at the path, the old one or the new one, and the old one has a
+/// name of its own before the new one takes its place.
+fn set_aside(path: &Path, kind: &str, reason: &str, records: &Records) -> Result<Database, String> {
     let kept = free_name(path, kind);
     let new = path.with_extension("new");
     let replaced = caught(|| {
-        let io = |error: std::io::Error| Trouble::Unavailable(error.to_string());
         match fs::remove_file(&new) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
         let database = open(&new)?;
-        write(&database, &all(contents))?;
-        fs::rename(path, &kept).map_err(io)?;
-        fs::rename(&new, path).map_err(io)?;
+        let all: Vec<_> = records.iter().map(|(&key, record)| (key, Some(record.as_slice()))).collect();
+        write(&database, &all)?;
+        fs::File::open(&new)?.sync_all()?;
+        if fs::hard_link(path, &kept).is_err() {
+            fs::copy(path, &kept)?; // some file systems have no second names
+        }
+        fs::File::open(&kept)?.sync_all()?;
+        sync_folder_of(path)?;
+        fs::rename(&new, path)?;
+        sync_folder_of(path)?;
         Ok(database)
     });
     match replaced {
@@ -280,25 +283,19 @@ fn set_aside(path: &Path, kind: &str, reason: &str, contents: &Contents) -> Resu
             Ok(database)
         }
         Err(Trouble::Unavailable(why) | Trouble::Unsound(_, why)) => {
+            let _ = fs::remove_file(&kept); // it is tried again, and would get a further name each time
             Err(format!("the ledger is {kind} ({reason}) and cannot be set aside: {why}"))
         }
     }
 }
 
-/// A name that no file has yet.
-fn free_name(path: &Path, kind: &str) -> PathBuf {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let named = |serial: u64| path.with_file_name(format!("{FILE}.{kind}-{}", seconds + serial));
-    (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(0))
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    fs::File::open(path.parent().unwrap_or(path))?.sync_all()
 }
 
-/// All of it as changes.
-fn all(contents: &Contents) -> Vec<Change> {
-    let counts = contents.counts.iter().map(|(&n, &count)| Change::Count(n, count));
-    let jobs = contents.jobs.iter().map(|(&n, (job, _))| Change::Job(n, job.clone()));
-    let ranges = contents
-        .jobs
-        .iter()
-        .flat_map(|(&n, (_, ledger))| ledger.ranges().map(move |(from, part)| Change::Range(n, from, Some(part))));
-    counts.chain(jobs).chain(ranges).collect()
+/// A name that no file has yet.
+fn free_name(path: &Path, kind: &str) -> PathBuf {
+    let now = crate::runs::job::now();
+    let named = |serial: u64| path.with_file_name(format!("{NAME}.{kind}-{}", now + serial));
+    (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(0))
 }

@@ -1,0 +1,541 @@
+//! Counting: one **run** for each n.
+//!
+//! Counting n is one run, whoever asks for it. Requests wait for it until they have their answer, leave, or their time
+//! is up; a **job** waits for it to the end, behind all requests. The run has lanes, in which the tasks of its plan go
+//! through the pool with the rank of the most urgent who waits; it pauses when nobody does. What is finished stays, in
+//! the home's ledger: nothing is counted twice, and a count that is finished is known for good, whoever asked for it.
+//!
+//! `home`: where the facts live (in memory and in the data directory), behind a trait. `job` and `ledger`: the facts
+//! about one n. `run`: who waits and how many lanes that makes. `lane`: the work. `snapshot`: a job as it is told.
+
+mod count;
+mod home;
+mod job;
+mod lane;
+mod ledger;
+mod memory;
+mod run;
+mod snapshot;
+
+pub use count::Count;
+pub use home::Access;
+pub use memory::limit as memory_limit;
+pub use snapshot::{Snapshot, State};
+
+use crate::compute::{Failure, Pool};
+use crate::queens::Size;
+use crate::queens::count::{Kernel, Plan, memory_needed};
+use home::{Entry, Home, Local, Trouble};
+use job::{Job, Wish};
+use ledger::Ledger;
+use run::{Run, Table};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout_at;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// How often the progress of what is under way is noted.
+const NOTE: Duration = Duration::from_millis(250);
+/// Who asks for jobs while the data directory is being opened waits so long for that at most.
+const OPENING: Duration = Duration::from_secs(2);
+
+/// Why nothing can be said or done about a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The data directory cannot be used.
+    Storage {
+        /// Why, in plain words.
+        reason: String,
+        /// When asking again may help.
+        again: Duration,
+    },
+    /// Counting this size takes more memory than there is, even with one thread.
+    Memory {
+        /// The size.
+        n: Size,
+        /// How many bytes it takes about.
+        needed: u64,
+        /// How many there are.
+        limit: u64,
+    },
+    /// The service is ending.
+    Ending,
+}
+
+impl From<Trouble> for Refusal {
+    fn from(Trouble { reason, again }: Trouble) -> Self {
+        Self::Storage { reason, again }
+    }
+}
+
+/// Why a job cannot be cancelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotCancelled {
+    /// Nobody asked for it.
+    Unknown,
+    /// It is done or failed.
+    Final(State),
+    /// See [`Refusal`].
+    Refused(Refusal),
+}
+
+/// How counting is set up.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Where the facts are kept; nowhere if `None`.
+    pub data_dir: Option<PathBuf>,
+    /// Which jobs are worked on.
+    pub jobs: Worked,
+    /// Which inner loops count.
+    pub kernel: Kernel,
+    /// How many bytes of memory all lanes together may need; see [`memory_limit`].
+    pub memory: Option<u64>,
+}
+
+/// Which jobs are worked on. Others that are in the data directory wait for a process that does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worked {
+    /// Those up to this size.
+    UpTo(u32),
+    /// The one of this size.
+    Only(Size),
+}
+
+impl Default for Worked {
+    fn default() -> Self {
+        Self::UpTo(Plan::MAX)
+    }
+}
+
+/// All runs; clones share them. Sizes are at most [`Plan::MAX`].
+#[derive(Clone)]
+pub struct Runs(Arc<Inner>);
+
+struct Inner {
+    pool: Pool,
+    home: Box<dyn Home>,
+    worked: Worked,
+    kernel: Kernel,
+    memory: Option<u64>,
+    table: Mutex<Table>,
+    /// There is something for the upkeep to do.
+    news: Notify,
+    closed: CancellationToken,
+    lanes: TaskTracker,
+}
+
+/// Tells when a job has changed, or what keeps it from changing.
+pub struct Watch {
+    entry: watch::Receiver<Entry>,
+    access: watch::Receiver<Access>,
+}
+
+impl Watch {
+    /// What has changed up to now is known.
+    pub fn seen(&mut self) {
+        self.entry.mark_unchanged();
+        self.access.mark_unchanged();
+    }
+
+    /// Waits for a change since the last call; for ever if there can be none.
+    pub async fn changed(&mut self) {
+        let changed = tokio::select! {
+            changed = self.entry.changed() => changed,
+            changed = self.access.changed() => changed,
+        };
+        if changed.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+impl Runs {
+    /// Runs on `pool`, with a home in the data directory or in memory. The directory is opened behind this, and its
+    /// unfinished jobs go on when it is. Within a runtime.
+    #[must_use]
+    pub fn open(pool: Pool, settings: Settings) -> Self {
+        let home = Box::new(Local::open(settings.data_dir.clone()));
+        Self::with_home(pool, home, &settings)
+    }
+
+    fn with_home(pool: Pool, home: Box<dyn Home>, settings: &Settings) -> Self {
+        let runs = Self(Arc::new(Inner {
+            pool,
+            home,
+            worked: settings.jobs,
+            kernel: settings.kernel,
+            memory: settings.memory,
+            table: Mutex::new(Table::new(settings.memory)),
+            news: Notify::new(),
+            closed: CancellationToken::new(),
+            lanes: TaskTracker::new(),
+        }));
+        tokio::spawn(upkeep(Arc::clone(&runs.0)));
+        runs
+    }
+
+    /// The count of size `n`, if it is known already.
+    #[must_use]
+    pub fn known(&self, n: Size) -> Option<Count> {
+        match &self.0.entry(n).borrow().job {
+            Job::Done(finished) => Some(finished.count),
+            _ => None,
+        }
+    }
+
+    /// The count of size `n`, known already or counted now, for a request that arrived at `since`.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn count(&self, n: Size, since: Instant, deadline: Instant) -> Result<Count, Failure> {
+        if let Some(count) = self.known(n) {
+            return Ok(count);
+        }
+        if self.0.closed.is_cancelled() {
+            return Err(Failure::ShuttingDown);
+        }
+        let mut failure = {
+            let mut table = self.0.table();
+            let run = table.runs.entry(n).or_default();
+            let joined = run.join(since, &self.0.pool);
+            let failure = run.failure.subscribe();
+            if let Err(failure) = joined {
+                return Err(failure);
+            }
+            failure
+        };
+        let _seat = Seat { inner: &self.0, n, since };
+        self.0.staff();
+        self.0.news.notify_one();
+        let mut entry = self.0.entry(n);
+        let counted = async { drop(entry.wait_for(|entry| matches!(entry.job, Job::Done(_))).await) };
+        let failed = async { failure.wait_for(Option::is_some).await.ok().and_then(|failed| failed.clone()) };
+        tokio::select! {
+            counted = timeout_at(deadline.into(), counted) => match counted {
+                Ok(()) => self.known(n).ok_or(Failure::ShuttingDown),
+                Err(_) => Err(Failure::TimeLimit),
+            },
+            failed = failed => Err(failed.unwrap_or(Failure::ShuttingDown)),
+            () = self.0.closed.cancelled() => Err(Failure::ShuttingDown),
+        }
+    }
+
+    /// Whether there is a job of size `n` under way that could be at its end in this time, if all workers were on it.
+    #[must_use]
+    pub fn can_join(&self, n: Size, left: Duration) -> bool {
+        let Some(plan) = Plan::new(n) else { return false };
+        match &self.0.entry(n).borrow().job {
+            Job::Open(work) => {
+                let done = work.ledger.progress(&plan);
+                let rest = work.cpu.as_secs_f64() * (1.0 - done) / done / self.0.pool.workers() as f64;
+                done > 0.0 && rest <= left.as_secs_f64()
+            }
+            _ => false,
+        }
+    }
+
+    /// Waits until the data directory has been opened or cannot be, but not for long.
+    pub async fn opened(&self, deadline: Instant) {
+        let mut access = self.0.home.access();
+        let deadline = deadline.min(Instant::now() + OPENING);
+        let _ = timeout_at(deadline.into(), access.wait_for(|access| *access != Access::Opening)).await;
+    }
+
+    /// How the data directory is.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.0.home.access().borrow().clone()
+    }
+
+    /// Whether the count of size `n` fits the memory.
+    ///
+    /// # Errors
+    /// [`Refusal::Memory`].
+    pub fn fits(&self, n: Size) -> Result<(), Refusal> {
+        let needed = memory_for(n);
+        match self.0.memory {
+            Some(limit) if needed > limit => Err(Refusal::Memory { n, needed, limit }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks for the count of size `n` as a job: makes it, or goes on with a cancelled or failed one. It has been written
+    /// down when this returns; if that is not so by the deadline, the job is as it was before.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    pub async fn put(&self, n: Size, deadline: Instant) -> Result<Snapshot, Refusal> {
+        self.may_change(deadline).await?;
+        if self.known(n).is_none() {
+            self.fits(n)?;
+        }
+        self.grant(n, Wish::Count, deadline).await?;
+        self.get(n)?.ok_or(Refusal::Ending)
+    }
+
+    /// Cancels the job of size `n`: nothing of it runs a moment later, unless requests wait for the count too. What is
+    /// finished is kept. As with [`put`](Self::put), it has been written down when this returns, or it is not done.
+    ///
+    /// # Errors
+    /// See [`NotCancelled`].
+    pub async fn cancel(&self, n: Size, deadline: Instant) -> Result<Snapshot, NotCancelled> {
+        self.may_change(deadline).await.map_err(NotCancelled::Refused)?;
+        self.grant(n, Wish::Cancel, deadline).await.map_err(NotCancelled::Refused)?;
+        let job = self.get(n).map_err(NotCancelled::Refused)?.ok_or(NotCancelled::Unknown)?;
+        match &self.0.entry(n).borrow().job {
+            Job::Done(_) => Err(NotCancelled::Final(State::Done)),
+            Job::Failed { .. } => Err(NotCancelled::Final(State::Failed)),
+            Job::Unasked(_) | Job::Open(_) | Job::Cancelled { .. } => Ok(job),
+        }
+    }
+
+    async fn may_change(&self, deadline: Instant) -> Result<(), Refusal> {
+        self.opened(deadline).await;
+        match self.access().trouble() {
+            _ if self.0.closed.is_cancelled() => Err(Refusal::Ending),
+            Some(trouble) => Err(trouble.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// To its end, also if the caller leaves meanwhile.
+    async fn grant(&self, n: Size, wish: Wish, deadline: Instant) -> Result<(), Refusal> {
+        let inner = Arc::clone(&self.0);
+        let granted = tokio::spawn(async move {
+            let granted = inner.home.grant(n, wish, deadline).await;
+            inner.review(n);
+            granted
+        });
+        Ok(granted.await.map_err(|_| Refusal::Ending)??)
+    }
+
+    /// How the job of size `n` is; `None` if nobody asked for it. A count that a request finished is a done job.
+    ///
+    /// # Errors
+    /// [`Refusal::Storage`] while nothing is known of jobs.
+    pub fn get(&self, n: Size) -> Result<Option<Snapshot>, Refusal> {
+        let access = self.access();
+        match access.trouble() {
+            Some(trouble) if !access.is_known() => Err(trouble.into()),
+            _ => Ok(self.0.snapshot(n, &access)),
+        }
+    }
+
+    /// Every job, by size.
+    ///
+    /// # Errors
+    /// As of [`get`](Self::get).
+    pub fn list(&self) -> Result<Vec<Snapshot>, Refusal> {
+        let all = (1..=Plan::MAX).filter_map(Size::new).map(|n| self.get(n));
+        all.filter_map(Result::transpose).collect()
+    }
+
+    /// The job as it changes.
+    #[must_use]
+    pub fn watch(&self, n: Size) -> Watch {
+        Watch { entry: self.0.entry(n), access: self.0.home.access() }
+    }
+
+    /// Waits until the job of size `n` is final, until the deadline, or until the service ends; not at all if nobody
+    /// asked for it.
+    pub async fn wait(&self, n: Size, deadline: Instant) {
+        let mut watch = self.watch(n);
+        let ended = async {
+            while self.get(n).ok().flatten().is_some_and(|job| !job.state.is_final()) {
+                watch.changed().await;
+            }
+        };
+        tokio::select! {
+            _ = timeout_at(deadline.into(), ended) => {}
+            () = self.ending().cancelled() => {}
+        }
+    }
+
+    /// Cancelled when the service ends, and with it everything that waits for a job.
+    #[must_use]
+    pub fn ending(&self) -> &CancellationToken {
+        &self.0.closed
+    }
+
+    /// Stops the work, and hands in all that is finished. Unfinished jobs go on after the next start.
+    pub async fn close(&self) {
+        self.0.closed.cancel();
+        for run in self.0.table().runs.values_mut() {
+            run.close();
+        }
+        self.0.lanes.close();
+        self.0.lanes.wait().await;
+    }
+
+    /// Keeps all that is finished, and lets the data directory go. What could not be kept by the deadline is lost; how many
+    /// tasks that is, is logged.
+    pub async fn end(&self, deadline: Instant) {
+        let lost = self.0.home.end(deadline).await.unwrap_or_default();
+        if lost > 0 {
+            tracing::error!(tasks = lost, "the data directory did not take what is finished in time; so many tasks are lost");
+        }
+    }
+}
+
+/// A request that waits for a run.
+struct Seat<'a> {
+    inner: &'a Arc<Inner>,
+    n: Size,
+    since: Instant,
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        if let Some(run) = self.inner.table().runs.get_mut(&self.n) {
+            run.leave(self.since, &self.inner.pool);
+        }
+        self.inner.tidy(self.n);
+    }
+}
+
+/// Looks after the runs whenever the home has news, and notes how they get on.
+async fn upkeep(inner: Arc<Inner>) {
+    let mut access = inner.home.access();
+    loop {
+        for n in (1..=Plan::MAX).filter_map(Size::new) {
+            inner.review(n);
+        }
+        let under_way = inner.note();
+        tokio::select! {
+            changed = access.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(NOTE), if under_way => {}
+            () = inner.news.notified() => {}
+            () = inner.closed.cancelled() => return,
+        }
+    }
+}
+
+impl Inner {
+    /// Nothing panics while it holds the lock, so a poisoned one is as good as any.
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn entry(&self, n: Size) -> watch::Receiver<Entry> {
+        self.home.watch(n)
+    }
+
+    /// What keeps an open job of this size from going on, other than the memory that other runs have.
+    fn obstacle(&self, n: Size, access: &Access) -> Option<String> {
+        let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
+        match (self.worked, self.memory, access.trouble()) {
+            (_, _, Some(trouble)) => Some(format!("the data directory cannot be used for now: {}", trouble.reason)),
+            (Worked::UpTo(max), ..) if n.get() > max => {
+                Some(format!("it is above the largest n of jobs, {max}; it goes on when that is raised"))
+            }
+            (Worked::Only(only), ..) if n != only => Some("it is not worked on here".to_owned()),
+            (_, Some(limit), _) if memory_for(n) > limit => {
+                let (needed, limit) = (megabytes(memory_for(n)), megabytes(limit));
+                Some(format!("it needs about {needed} MB of memory, and there are {limit} MB"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Sees to it that a job that can go on does, and that one that cannot does not.
+    fn review(self: &Arc<Self>, n: Size) {
+        let access = self.home.access().borrow().clone();
+        let is_open = matches!(self.entry(n).borrow().job, Job::Open(_));
+        let has_job = is_open && !self.closed.is_cancelled() && self.obstacle(n, &access).is_none();
+        let mut table = self.table();
+        if has_job || table.runs.contains_key(&n) {
+            table.runs.entry(n).or_default().set_job(has_job, &self.pool);
+        }
+        drop(table);
+        self.tidy(n);
+        self.staff();
+    }
+
+    /// Forgets a run that nobody waits for any more, when its lanes have ended.
+    fn tidy(&self, n: Size) {
+        let mut table = self.table();
+        if table.runs.get(&n).is_some_and(|run| run.lanes == 0 && run.rank().is_none()) {
+            table.runs.remove(&n);
+        }
+    }
+
+    /// Begins lanes where there is use for them and memory.
+    fn staff(self: &Arc<Self>) {
+        if self.closed.is_cancelled() {
+            return;
+        }
+        let mut table = self.table();
+        for n in table.staff(self.pool.workers(), |n| self.entry(n).borrow().has_more()) {
+            match (table.runs.get(&n).and_then(Run::place), Plan::new(n)) {
+                (Some((standing, left)), Some(plan)) => {
+                    self.lanes.spawn(lane::run(Arc::clone(self), plan, standing, left));
+                }
+                _ => table.lane_ended(n),
+            }
+        }
+    }
+
+    /// Notes how far the runs are. Whether there are any.
+    fn note(&self) -> bool {
+        let mut table = self.table();
+        let now = Instant::now();
+        for (&n, run) in &mut table.runs {
+            if let (Some(plan), Some(work)) = (Plan::new(n), self.entry(n).borrow().job.work()) {
+                run.note(now, work.ledger.progress(&plan));
+            }
+        }
+        !table.runs.is_empty()
+    }
+
+    /// A lane hands in what is done.
+    async fn finished(&self, n: Size, done: Ledger, cpu: Duration) {
+        let was_open = matches!(self.entry(n).borrow().job, Job::Open(_));
+        if let Err(trouble) = self.home.finish(n, done, cpu).await {
+            tracing::error!(n = n.get(), reason = trouble.reason, "finished tasks could not be handed in");
+        }
+        match &self.entry(n).borrow().job {
+            Job::Done(finished) if was_open => {
+                tracing::info!(n = n.get(), count = finished.count.all, "a job is done");
+            }
+            Job::Failed { reason, .. } if was_open => tracing::error!(n = n.get(), reason, "a job has failed"),
+            _ => {}
+        }
+    }
+
+    /// A task of this size panicked: it would again.
+    async fn fail(self: &Arc<Self>, n: Size, message: String) {
+        let reason = "a task failed by a bug in the service; its log has the details".to_owned();
+        let _ = self.home.fail(n, reason).await;
+        if let Some(run) = self.table().runs.get_mut(&n) {
+            run.failure.send_replace(Some(Failure::Panicked(message)));
+        }
+        self.review(n);
+    }
+
+    /// A lane has had a turn. Whether it should end, for others to have its memory.
+    fn turn_ended(self: &Arc<Self>, n: Size) -> bool {
+        let (first, must_yield) = {
+            let mut table = self.table();
+            let run = table.runs.get_mut(&n);
+            let first = run.is_some_and(|run| !std::mem::replace(&mut run.begun, true));
+            (first, table.must_yield(n))
+        };
+        if first {
+            self.staff();
+        }
+        must_yield
+    }
+
+    fn lane_ended(self: &Arc<Self>, n: Size) {
+        self.table().lane_ended(n);
+        self.review(n);
+    }
+}
+
+/// About how many bytes of memory a lane needs.
+fn memory_for(n: Size) -> u64 {
+    memory_needed(n, 1).unwrap_or_default() as u64
+}
