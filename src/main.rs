@@ -66,10 +66,10 @@ fn print(text: &[u8]) -> ExitCode {
     }
 }
 
-/// The runtime: threads for requests and timers as the machine has CPUs, and room for blocking work: a thread for
-/// each search the pool lets run, and a few for storage.
+/// The runtime: threads for requests and timers as the machine has CPUs, and room for blocking work: two threads for
+/// each search the pool lets run (one may have to wait on its thread while another runs), and a few for storage.
 fn runtime(workers: usize) -> std::io::Result<Runtime> {
-    Builder::new_multi_thread().max_blocking_threads(workers + 4).enable_all().build()
+    Builder::new_multi_thread().max_blocking_threads(2 * workers + 4).enable_all().build()
 }
 
 /// Watches for SIGTERM and SIGINT from now on; the future waits for the first. Within a runtime.

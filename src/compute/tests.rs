@@ -2,7 +2,7 @@ use super::*;
 use std::sync::mpsc;
 
 /// A search that says it has begun, then runs until it is stopped, then says so.
-fn endless(began: mpsc::Sender<&'static str>) -> impl FnOnce(&Stop) -> Result<(), Stopped> + Send + 'static {
+fn endless(began: mpsc::Sender<&'static str>) -> impl FnMut(&Stop) -> Result<(), Stopped> + Send + 'static {
     move |stop| {
         let _ = began.send("began");
         while !stop.is_set() {
@@ -72,66 +72,6 @@ async fn a_dropped_waiter_leaves_the_line() {
     assert_eq!(pool.load(), Load { running: 1, waiting: 0 });
     running.abort();
     assert_eq!(pool.search(None, |_| Ok("in its place")).await, Ok("in its place"));
-}
-
-#[tokio::test]
-async fn searches_and_slices_take_turns_and_only_searches_are_turned_away() {
-    let (pool, (send, mut events)) = (Pool::new(1, 2), mpsc::channel());
-    let running = tokio::spawn({
-        let (pool, send) = (pool.clone(), send.clone());
-        async move { pool.search(None, endless(send)).await }
-    });
-    assert_eq!(next(&mut events).await, "began");
-    let deadline = Instant::now() + Duration::from_secs(60);
-    let mut waiting = tokio::task::JoinSet::new();
-    for name in ["slice", "slice", "slice", "search", "search"] {
-        let (its_pool, send, before) = (pool.clone(), send.clone(), pool.load().waiting);
-        let work = move |_: &Stop| send.send(name).map_err(|_| Stopped);
-        waiting.spawn(async move {
-            match name {
-                "slice" => its_pool.slice(deadline, Duration::from_secs(1), work).await.map(|_| ()),
-                _ => its_pool.search(None, work).await,
-            }
-        });
-        while pool.load().waiting == before {
-            tokio::task::yield_now().await;
-        }
-    }
-    assert_eq!(pool.search(None, |_| Ok(())).await, Err(Failure::Overloaded));
-    running.abort();
-    let mut order = Vec::new();
-    while order.len() < 6 {
-        order.push(next(&mut events).await);
-    }
-    assert_eq!(order, ["ended", "search", "slice", "search", "slice", "slice"]);
-    assert!(waiting.join_all().await.iter().all(Result::is_ok));
-}
-
-#[tokio::test]
-async fn tasks_run_when_nobody_else_waits() {
-    let (pool, (send, mut events)) = (Pool::new(1, 2), mpsc::channel());
-    let running = tokio::spawn({
-        let (pool, send) = (pool.clone(), send.clone());
-        async move { pool.search(None, endless(send)).await }
-    });
-    assert_eq!(next(&mut events).await, "began");
-    let say = |name| {
-        let send = send.clone();
-        move |_: &Stop| send.send(name).map_err(|_| Stopped)
-    };
-    let mut task = Box::pin(pool.task(say("task")));
-    assert!(tokio::time::timeout(Duration::from_millis(1), &mut task).await.is_err());
-    assert!(!pool.is_wanted());
-    let search = pool.search(None, say("search"));
-    let (task, search, ()) = tokio::join!(task, search, async {
-        tokio::task::yield_now().await;
-        running.abort();
-    });
-    assert_eq!((task, search), (Ok(()), Ok(())));
-    assert_eq!(
-        [next(&mut events).await, next(&mut events).await, next(&mut events).await],
-        ["ended", "search", "task"]
-    );
 }
 
 #[tokio::test]

@@ -110,17 +110,32 @@ impl Call {
         self.headers.get(name).map(HeaderValue::as_bytes)
     }
 
-    /// Runs a search of one caller's own on the pool, within the request's time.
+    /// Runs a search of one caller's own on the pool, within the request's time. It goes on from where it was when it is
+    /// called again.
     ///
     /// # Errors
     /// 503 when there is no room for it or its time is up, 500 when it panics.
     pub async fn search<T, F>(&self, app: &App, search: F) -> Result<T, Problem>
     where
         T: Send + 'static,
-        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
+        F: FnMut(&Stop) -> Result<T, Stopped> + Send + 'static,
     {
         let limit = app.config.time_limit;
         let found = app.pool.search(Some(self.deadline(limit)), search).await;
+        found.map_err(|failure| Problem::of_failure(failure, limit))
+    }
+
+    /// The same for a search that begins anew when it is called again.
+    ///
+    /// # Errors
+    /// As [`search`](Self::search).
+    pub async fn whole<T, F>(&self, app: &App, search: F) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: FnMut(&Stop) -> Result<T, Stopped> + Send + 'static,
+    {
+        let limit = app.config.time_limit;
+        let found = app.pool.whole(Some(self.deadline(limit)), search).await;
         found.map_err(|failure| Problem::of_failure(failure, limit))
     }
 

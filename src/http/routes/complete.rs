@@ -101,7 +101,7 @@ pub async fn complete(State(app): State<App>, call: Call, body: Body) -> Result<
         return Err(not_drawn("Only a board alone is drawn; ask with limit=1."));
     }
     let text = body::read(&app, &call, body, BODY_MAX).await?;
-    let answer = call.search(&app, move |stop| {
+    let answer = call.whole(&app, move |stop| {
         let question = match body::parse(&text, &["b", "blocked"], complete::MAX_SIZE, "/complete") {
             Ok(question) => question,
             Err(problem) => return Ok(Err(problem)),

@@ -190,7 +190,7 @@ async fn by_try(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem>
             let (count, steps) = backtrack::count(n, stop)?;
             Ok(Counted { count, steps })
         };
-        pool.search(None, to_the_end).await
+        pool.whole(None, to_the_end).await
     };
     let found = app.try_counts.get(n.get(), call.deadline(limit), search).await;
     let counted = found.map_err(|failure| Problem::of_failure(failure, limit))?;

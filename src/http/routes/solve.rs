@@ -182,7 +182,7 @@ pub async fn solve(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
 async fn lookup(app: &App, n: Size, call: &Call) -> Result<Arc<Solved>, Problem> {
     let limit = app.config.time_limit;
     let pool = app.pool.clone();
-    let search = || async move { pool.search(None, move |stop| first_solution(n, stop)).await };
+    let search = || async move { pool.whole(None, move |stop| first_solution(n, stop)).await };
     let found = app.first_solutions.get(n.get(), call.deadline(limit), search).await;
     found.map_err(|failure| Problem::of_failure(failure, limit))
 }

@@ -7,7 +7,7 @@ use crate::http::response::stream::{self, Lines};
 use crate::http::response::{self, Fact, Format, ListFormat, Problem, Problems};
 use crate::http::state::App;
 use crate::queens::backtrack::trace::{Event, Lines as TakenLines, Trace};
-use crate::queens::{Size, Stop, Stopped};
+use crate::queens::{Stop, Stopped};
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
@@ -150,20 +150,25 @@ pub async fn trace(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
     if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
-    let answer =
-        call.search(&app, move |stop| Ok(response::json(&window(n, &mut events, limit as usize, stop)?))).await?;
-    Ok(fact.with(answer?))
+    let mut window = Window { n: n.get(), events: Vec::new(), next: None };
+    let answer = call.search(&app, move |stop| {
+        window.fill(&mut events, limit as usize, stop)?;
+        Ok(response::json(&window))
+    });
+    Ok(fact.with(answer.await??))
 }
 
-fn window(n: Size, search: &mut Events, limit: usize, stop: &Stop) -> Result<Window, Stopped> {
-    let mut events = Vec::new();
-    while events.len() < limit
-        && let Some(event) = search.next(stop)?
-    {
-        events.push(event);
+impl Window {
+    /// Adds what is missing. After [`Stopped`] the next call goes on.
+    fn fill(&mut self, search: &mut Events, limit: usize, stop: &Stop) -> Result<(), Stopped> {
+        while self.events.len() < limit
+            && let Some(event) = search.next(stop)?
+        {
+            self.events.push(event);
+        }
+        self.next = search.next(stop)?.map(|event| event.i);
+        Ok(())
     }
-    let next = search.next(stop)?.map(|event| event.i);
-    Ok(Window { n: n.get(), events, next })
 }
 
 /// The events from a number on.

@@ -132,7 +132,7 @@ pub async fn verify(State(app): State<App>, call: Call, body: Body) -> Result<Re
     let format = call.format(&parameters, &[Format::Json])?;
     let text = body::read(&app, &call, body, BODY_MAX).await?;
     // Parsing millions of numbers is work too.
-    let answer = call.search(&app, move |_| {
+    let answer = call.whole(&app, move |_| {
         Ok(body::parse(&text, &["b"], Size::MAX, "/verify")
             .and_then(|question| response::json(&verdict(&question.board))))
     });
