@@ -16,6 +16,8 @@ mod ledger;
 mod memory;
 mod run;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 pub use count::Count;
 pub use home::Access;

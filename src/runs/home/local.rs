@@ -15,7 +15,7 @@ use tokio::time::timeout_at;
 
 /// See the module.
 pub struct Local {
-    facts: Arc<Facts>,
+    pub(super) facts: Arc<Facts>,
     /// The way to the writer, if there is one.
     inbox: Option<Arc<Inbox>>,
     /// One wish at a time for each size.
@@ -40,6 +40,15 @@ impl Facts {
         let plans = (1..=Plan::MAX).filter_map(|n| Plan::new(Size::new(n)?));
         let sizes = plans.map(|plan| Known { entry: watch::Sender::new(Entry::new(&plan)), plan }).collect();
         Self { sizes, access: watch::Sender::new(access) }
+    }
+
+    /// How many finished tasks are not in the data directory.
+    pub fn unkept(&self) -> u64 {
+        let unkept = |known: &Known| {
+            let entry = known.entry.borrow();
+            entry.job.tasks_done(&known.plan).saturating_sub(entry.kept_tasks)
+        };
+        self.sizes.iter().map(unkept).sum()
     }
 
     fn size(&self, n: Size) -> Result<&Known, Trouble> {
@@ -175,11 +184,7 @@ impl Home for Local {
             let Some(inbox) = &self.inbox else { return Ok(0) };
             let mut ended = inbox.end();
             let _ = timeout_at(deadline.into(), ended.wait_for(|ended| *ended)).await;
-            let lost = |known: &Known| {
-                let entry = known.entry.borrow();
-                entry.job.tasks_done(&known.plan).saturating_sub(entry.kept_tasks)
-            };
-            Ok(self.facts.sizes.iter().map(lost).sum())
+            Ok(self.facts.unkept())
         })
     }
 }

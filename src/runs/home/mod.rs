@@ -9,6 +9,8 @@ mod local;
 mod old;
 mod reading;
 mod record;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use local::Local;

@@ -8,6 +8,7 @@ use super::answer::{JobAnswer, known};
 use crate::http::response::{self, Format, Unknown};
 use crate::http::state::App;
 use crate::queens::Size;
+use crate::runs::Watch;
 use axum::body::{Body, Bytes};
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -45,7 +46,7 @@ pub fn answer(app: &App, n: Size, head: bool) -> Response {
 struct Events {
     app: App,
     n: Size,
-    job: crate::runs::Watch,
+    job: Watch,
     last: Last,
 }
 

@@ -89,6 +89,10 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 /// Ask for a long count
 ///
 /// There is one job for each n, so asking again changes nothing; a cancelled or failed job goes on from what is finished.
+/// A job that cannot go on for now (the data directory is in trouble, other counts have the memory, it is above the largest
+/// n since a restart) is queued, with the reason, and goes on by itself. One that takes more memory than there is at all is
+/// refused. The answer comes when the job has been written down; if that is not so in the request's time, it is a 503 and
+/// there is no new job.
 #[utoipa::path(
     put, path = "/jobs/{n}", tag = "jobs",
     params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27)),
@@ -100,7 +104,8 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     )
 )]
 pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
-    let n = may_change(&app, &n, &call)?;
+    may_change(&app, &call)?;
+    let n = within(&app, &n)?;
     let job = app.runs.put(n, call.deadline(app.config.time_limit)).await?;
     if job.state == JobIs::Done {
         return answer(StatusCode::OK, &job);
@@ -111,7 +116,7 @@ pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 
 /// Cancel a job
 ///
-/// What is finished is kept for a later PUT.
+/// What is finished is kept for a later PUT. As with PUT, the answer comes when that has been written down.
 #[utoipa::path(
     delete, path = "/jobs/{n}", tag = "jobs",
     params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27)),
@@ -121,7 +126,8 @@ pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     )
 )]
 pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
-    let n = may_change(&app, &n, &call)?;
+    may_change(&app, &call)?;
+    let n = looked_at(&app, &n, &call).await?.n;
     match app.runs.cancel(n, call.deadline(app.config.time_limit)).await {
         Ok(job) => answer(StatusCode::OK, &job),
         Err(NotCancelled::Unknown) => Err(Problem::NoSuchJob { n: n.get() }),
@@ -154,8 +160,8 @@ pub async fn events(State(app): State<App>, n: RequestedSize, call: Call) -> Res
     Ok(events::answer(&app, job.n, call.is_head()))
 }
 
-/// The size of a job that the caller may start and cancel.
-fn may_change(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem> {
+/// Whether the caller may start and cancel jobs.
+fn may_change(app: &App, call: &Call) -> Result<(), Problem> {
     if let Some(token) = &app.config.api_token {
         let given = call.header_bytes(&AUTHORIZATION).and_then(|value| value.split_at_checked(b"bearer ".len()));
         let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
@@ -164,7 +170,7 @@ fn may_change(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem
         }
     }
     call.format(&call.parameters(&[])?, &[Format::Json])?;
-    within(app, n)
+    Ok(())
 }
 
 fn within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
