@@ -54,7 +54,6 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
     let shutdown = shutdown.into();
     let connections = Arc::new(Semaphore::new(config.max_connections as usize));
     let app = http::open(config, access_log);
-    let _upkeep = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(upkeep(app.clone())));
     let server = Server {
         connections,
         router: router(app.clone()),
@@ -86,14 +85,6 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
         server.cut_off.cancel();
     };
     tokio::join!(drain, server.app.kept(deadline.max(Instant::now() + KEEP)));
-}
-
-/// Keeps the metrics from growing between two readings.
-async fn upkeep(app: App) {
-    loop {
-        sleep(Duration::from_secs(5)).await;
-        app.metrics.fold();
-    }
 }
 
 struct Server {
@@ -157,13 +148,13 @@ impl Server {
             Arc::clone(&self.make_room),
         );
         let (app, cut_off) = (self.app.clone(), self.cut_off.clone());
-        app.metrics.connection_opened();
+        app.metrics.connections.inc();
         let task = async move {
             tokio::select! {
                 () = connection => {}
                 () = cut_off.cancelled() => {}
             }
-            app.metrics.connection_closed();
+            app.metrics.connections.dec();
             drop(permit);
         };
         if late {

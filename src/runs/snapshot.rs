@@ -23,6 +23,9 @@ pub enum State {
 }
 
 impl State {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Queued, Self::Running, Self::Done, Self::Failed, Self::Cancelled];
+
     /// Its name in the contract.
     #[must_use]
     pub const fn name(self) -> &'static str {

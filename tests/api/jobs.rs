@@ -165,7 +165,7 @@ async fn count_has_its_turn_though_a_job_of_the_same_size_waits_for_requests() {
         }
     };
     let asked = async {
-        while service.metric("searches_waiting").await < 2.0 {
+        while service.metric("nqueens_searches_waiting").await < 2.0 {
             tokio::task::yield_now().await;
         }
         assert_eq!(service.put(12).await.status, 202);
