@@ -65,7 +65,10 @@ pub async fn count(settings: &config::Count, interrupted: impl Future) -> Result
     };
     bar.finish_and_clear();
     runs.close().await;
-    runs.end(Instant::now() + PATIENCE).await;
+    let lost = runs.end(Instant::now() + PATIENCE).await;
+    if lost > 0 {
+        tracing::error!(tasks = lost, "the data directory did not take all that is finished");
+    }
     match last.transpose()? {
         Some(Snapshot { count: Some(count), .. }) => Ok(printed(settings, n, count, begun.elapsed())),
         Some(failed) => Err(failed.reason.unwrap_or_else(|| "it was cancelled".to_owned())),

@@ -84,7 +84,13 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
         }
         server.cut_off.cancel();
     };
-    tokio::join!(drain, server.app.kept(deadline.max(Instant::now() + KEEP)));
+    let ((), lost) = tokio::join!(drain, server.app.kept(deadline.max(Instant::now() + KEEP)));
+    if lost > 0 {
+        tracing::error!(
+            tasks = lost,
+            "the data directory did not take all that is finished in time; so many tasks are lost"
+        );
+    }
 }
 
 struct Server {

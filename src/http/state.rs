@@ -105,9 +105,10 @@ impl App {
         self.0.runs.close().await;
     }
 
-    /// Waits until all that is finished is in the data directory, or until the deadline.
-    pub async fn kept(&self, deadline: Instant) {
-        self.0.runs.end(deadline).await;
+    /// Waits until all that is finished is in the data directory, or until the deadline. Gives the number of finished
+    /// tasks that are not, and are lost.
+    pub async fn kept(&self, deadline: Instant) -> u64 {
+        self.0.runs.end(deadline).await
     }
 
     /// Whether the service is ending.

@@ -102,7 +102,9 @@ impl Job {
     #[must_use]
     pub fn work(&self) -> Option<&Work> {
         match self {
-            Self::Unasked(work) | Self::Open(work) | Self::Cancelled { work, .. } | Self::Failed { work, .. } => Some(work),
+            Self::Unasked(work) | Self::Open(work) | Self::Cancelled { work, .. } | Self::Failed { work, .. } => {
+                Some(work)
+            }
             Self::Done(_) => None,
         }
     }
@@ -110,7 +112,9 @@ impl Job {
     /// The same, to be changed.
     pub fn work_mut(&mut self) -> Option<&mut Work> {
         match self {
-            Self::Unasked(work) | Self::Open(work) | Self::Cancelled { work, .. } | Self::Failed { work, .. } => Some(work),
+            Self::Unasked(work) | Self::Open(work) | Self::Cancelled { work, .. } | Self::Failed { work, .. } => {
+                Some(work)
+            }
             Self::Done(_) => None,
         }
     }

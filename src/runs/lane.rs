@@ -12,9 +12,14 @@ use crate::queens::count::{Plan, Worker};
 use rustix::time::{ClockId, clock_gettime};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
+
+/// What is done is handed in so often, also when nobody else wants the turn.
+const HAND_IN: Duration = Duration::from_millis(100);
+/// The first time already after this, so that it is known soon whether there is work for more lanes.
+const FIRST: Duration = Duration::from_millis(2);
 
 /// What a lane works with.
 struct Hands {
@@ -42,6 +47,7 @@ pub async fn run(inner: Arc<Inner>, plan: Plan, standing: Standing, left: Cancel
         pace: 0,
     };
     let shared = Arc::new(Mutex::new(hands));
+    let mut length = FIRST;
     while !left.is_cancelled() {
         {
             let mut hands = shared.lock().await;
@@ -59,12 +65,15 @@ pub async fn run(inner: Arc<Inner>, plan: Plan, standing: Standing, left: Cancel
         }
         let turn = inner.pool.task(&standing, {
             let shared = Arc::clone(&shared);
-            move |turn: &Turn| shared.blocking_lock().work(turn)
+            move |turn: &Turn| shared.blocking_lock().work(turn, length)
         });
+        length = HAND_IN;
         let outcome = tokio::select! {
             biased;
             outcome = turn => outcome,
-            () = left.cancelled() => Ok(()), // which drops the turn, and so stops it
+            // Which drops the turn, and so stops it.
+            () = left.cancelled() => Ok(()),
+            () = inner.must_yield(n) => Ok(()),
         };
         let mut hands = shared.lock().await; // free when the turn has really ended
         most = hands.pace.saturating_mul(2).max(1);
@@ -89,14 +98,14 @@ pub async fn run(inner: Arc<Inner>, plan: Plan, standing: Standing, left: Cancel
 
 impl Hands {
     /// One turn, on a thread of the pool.
-    fn work(&mut self, turn: &Turn) {
-        let (cpu, before) = (thread_cpu(), self.done.done());
+    fn work(&mut self, turn: &Turn, length: Duration) {
+        let (begun, cpu, before) = (Instant::now(), thread_cpu(), self.done.done());
         while !self.tasks.is_empty() {
             let task = self.tasks.start;
             let Ok(sum) = self.worker.run(task, turn.stop()) else { break };
             self.done.add(task..task + 1, sum);
             self.tasks.start += 1;
-            if turn.is_over() {
+            if turn.is_over() || begun.elapsed() >= length {
                 break;
             }
         }

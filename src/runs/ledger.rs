@@ -43,7 +43,8 @@ impl Ledger {
         let after = self.ranges.range(range.start..).next().map(|(&from, &part)| (from, part));
         let overlaps =
             before.is_some_and(|(_, part)| part.to > range.start) || after.is_some_and(|(from, _)| from < range.end);
-        let of_one_count = range.end <= self.cuts[2] && !self.cuts.iter().any(|&cut| range.start < cut && cut < range.end);
+        let of_one_count =
+            range.end <= self.cuts[2] && !self.cuts.iter().any(|&cut| range.start < cut && cut < range.end);
         let sums = |all: u64, (_, part): (u64, Part)| all.checked_add(part.sum);
         if overlaps || range.is_empty() || !of_one_count || self.ranges().try_fold(sum, sums).is_none() {
             return false;

@@ -6,10 +6,12 @@
 //! the home's ledger: nothing is counted twice, and a count that is finished is known for good, whoever asked for it.
 //!
 //! `home`: where the facts live (in memory and in the data directory), behind a trait. `job` and `ledger`: the facts
-//! about one n. `run`: who waits and how many lanes that makes. `lane`: the work. `snapshot`: a job as it is told.
+//! about one n. `run`: who waits and how many lanes that makes. `inner`: what keeps them going. `lane`: the work.
+//! `snapshot`: a job as it is told.
 
 mod count;
 mod home;
+mod inner;
 mod job;
 mod lane;
 mod ledger;
@@ -28,19 +30,17 @@ use crate::compute::{Failure, Pool};
 use crate::queens::Size;
 use crate::queens::count::{Kernel, Plan, memory_needed};
 use home::{Entry, Home, Local, Trouble};
+use inner::{Inner, Seat, upkeep};
 use job::{Job, Wish};
-use ledger::Ledger;
-use run::{Run, Table};
+use run::Table;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How often the progress of what is under way is noted.
-const NOTE: Duration = Duration::from_millis(250);
 /// Who asks for jobs while the data directory is being opened waits so long for that at most.
 const OPENING: Duration = Duration::from_secs(2);
 
@@ -116,19 +116,6 @@ impl Default for Worked {
 #[derive(Clone)]
 pub struct Runs(Arc<Inner>);
 
-struct Inner {
-    pool: Pool,
-    home: Box<dyn Home>,
-    worked: Worked,
-    kernel: Kernel,
-    memory: Option<u64>,
-    table: Mutex<Table>,
-    /// There is something for the upkeep to do.
-    news: Notify,
-    closed: CancellationToken,
-    lanes: TaskTracker,
-}
-
 /// Tells when a job has changed, or what keeps it from changing.
 pub struct Watch {
     entry: watch::Receiver<Entry>,
@@ -172,6 +159,7 @@ impl Runs {
             memory: settings.memory,
             table: Mutex::new(Table::new(settings.memory)),
             news: Notify::new(),
+            starved: Notify::new(),
             closed: CancellationToken::new(),
             lanes: TaskTracker::new(),
         }));
@@ -199,17 +187,15 @@ impl Runs {
         if self.0.closed.is_cancelled() {
             return Err(Failure::ShuttingDown);
         }
-        let mut failure = {
+        let failure = {
             let mut table = self.0.table();
             let run = table.runs.entry(n).or_default();
             let joined = run.join(since, &self.0.pool);
             let failure = run.failure.subscribe();
-            if let Err(failure) = joined {
-                return Err(failure);
-            }
-            failure
+            joined.map(|()| failure)
         };
-        let _seat = Seat { inner: &self.0, n, since };
+        let _seat = Seat { inner: &self.0, n, since, joined: failure.is_ok() };
+        let mut failure = failure?;
         self.0.staff();
         self.0.news.notify_one();
         let mut entry = self.0.entry(n);
@@ -372,168 +358,10 @@ impl Runs {
         self.0.lanes.wait().await;
     }
 
-    /// Keeps all that is finished, and lets the data directory go. What could not be kept by the deadline is lost; how many
-    /// tasks that is, is logged.
-    pub async fn end(&self, deadline: Instant) {
-        let lost = self.0.home.end(deadline).await.unwrap_or_default();
-        if lost > 0 {
-            tracing::error!(tasks = lost, "the data directory did not take what is finished in time; so many tasks are lost");
-        }
-    }
-}
-
-/// A request that waits for a run.
-struct Seat<'a> {
-    inner: &'a Arc<Inner>,
-    n: Size,
-    since: Instant,
-}
-
-impl Drop for Seat<'_> {
-    fn drop(&mut self) {
-        if let Some(run) = self.inner.table().runs.get_mut(&self.n) {
-            run.leave(self.since, &self.inner.pool);
-        }
-        self.inner.tidy(self.n);
-    }
-}
-
-/// Looks after the runs whenever the home has news, and notes how they get on.
-async fn upkeep(inner: Arc<Inner>) {
-    let mut access = inner.home.access();
-    loop {
-        for n in (1..=Plan::MAX).filter_map(Size::new) {
-            inner.review(n);
-        }
-        let under_way = inner.note();
-        tokio::select! {
-            changed = access.changed() => if changed.is_err() { return },
-            () = tokio::time::sleep(NOTE), if under_way => {}
-            () = inner.news.notified() => {}
-            () = inner.closed.cancelled() => return,
-        }
-    }
-}
-
-impl Inner {
-    /// Nothing panics while it holds the lock, so a poisoned one is as good as any.
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn entry(&self, n: Size) -> watch::Receiver<Entry> {
-        self.home.watch(n)
-    }
-
-    /// What keeps an open job of this size from going on, other than the memory that other runs have.
-    fn obstacle(&self, n: Size, access: &Access) -> Option<String> {
-        let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
-        match (self.worked, self.memory, access.trouble()) {
-            (_, _, Some(trouble)) => Some(format!("the data directory cannot be used for now: {}", trouble.reason)),
-            (Worked::UpTo(max), ..) if n.get() > max => {
-                Some(format!("it is above the largest n of jobs, {max}; it goes on when that is raised"))
-            }
-            (Worked::Only(only), ..) if n != only => Some("it is not worked on here".to_owned()),
-            (_, Some(limit), _) if memory_for(n) > limit => {
-                let (needed, limit) = (megabytes(memory_for(n)), megabytes(limit));
-                Some(format!("it needs about {needed} MB of memory, and there are {limit} MB"))
-            }
-            _ => None,
-        }
-    }
-
-    /// Sees to it that a job that can go on does, and that one that cannot does not.
-    fn review(self: &Arc<Self>, n: Size) {
-        let access = self.home.access().borrow().clone();
-        let is_open = matches!(self.entry(n).borrow().job, Job::Open(_));
-        let has_job = is_open && !self.closed.is_cancelled() && self.obstacle(n, &access).is_none();
-        let mut table = self.table();
-        if has_job || table.runs.contains_key(&n) {
-            table.runs.entry(n).or_default().set_job(has_job, &self.pool);
-        }
-        drop(table);
-        self.tidy(n);
-        self.staff();
-    }
-
-    /// Forgets a run that nobody waits for any more, when its lanes have ended.
-    fn tidy(&self, n: Size) {
-        let mut table = self.table();
-        if table.runs.get(&n).is_some_and(|run| run.lanes == 0 && run.rank().is_none()) {
-            table.runs.remove(&n);
-        }
-    }
-
-    /// Begins lanes where there is use for them and memory.
-    fn staff(self: &Arc<Self>) {
-        if self.closed.is_cancelled() {
-            return;
-        }
-        let mut table = self.table();
-        for n in table.staff(self.pool.workers(), |n| self.entry(n).borrow().has_more()) {
-            match (table.runs.get(&n).and_then(Run::place), Plan::new(n)) {
-                (Some((standing, left)), Some(plan)) => {
-                    self.lanes.spawn(lane::run(Arc::clone(self), plan, standing, left));
-                }
-                _ => table.lane_ended(n),
-            }
-        }
-    }
-
-    /// Notes how far the runs are. Whether there are any.
-    fn note(&self) -> bool {
-        let mut table = self.table();
-        let now = Instant::now();
-        for (&n, run) in &mut table.runs {
-            if let (Some(plan), Some(work)) = (Plan::new(n), self.entry(n).borrow().job.work()) {
-                run.note(now, work.ledger.progress(&plan));
-            }
-        }
-        !table.runs.is_empty()
-    }
-
-    /// A lane hands in what is done.
-    async fn finished(&self, n: Size, done: Ledger, cpu: Duration) {
-        let was_open = matches!(self.entry(n).borrow().job, Job::Open(_));
-        if let Err(trouble) = self.home.finish(n, done, cpu).await {
-            tracing::error!(n = n.get(), reason = trouble.reason, "finished tasks could not be handed in");
-        }
-        match &self.entry(n).borrow().job {
-            Job::Done(finished) if was_open => {
-                tracing::info!(n = n.get(), count = finished.count.all, "a job is done");
-            }
-            Job::Failed { reason, .. } if was_open => tracing::error!(n = n.get(), reason, "a job has failed"),
-            _ => {}
-        }
-    }
-
-    /// A task of this size panicked: it would again.
-    async fn fail(self: &Arc<Self>, n: Size, message: String) {
-        let reason = "a task failed by a bug in the service; its log has the details".to_owned();
-        let _ = self.home.fail(n, reason).await;
-        if let Some(run) = self.table().runs.get_mut(&n) {
-            run.failure.send_replace(Some(Failure::Panicked(message)));
-        }
-        self.review(n);
-    }
-
-    /// A lane has had a turn. Whether it should end, for others to have its memory.
-    fn turn_ended(self: &Arc<Self>, n: Size) -> bool {
-        let (first, must_yield) = {
-            let mut table = self.table();
-            let run = table.runs.get_mut(&n);
-            let first = run.is_some_and(|run| !std::mem::replace(&mut run.begun, true));
-            (first, table.must_yield(n))
-        };
-        if first {
-            self.staff();
-        }
-        must_yield
-    }
-
-    fn lane_ended(self: &Arc<Self>, n: Size) {
-        self.table().lane_ended(n);
-        self.review(n);
+    /// Keeps all that is finished, and lets the data directory go. Gives the number of finished tasks that could not be
+    /// kept by the deadline, and are lost.
+    pub async fn end(&self, deadline: Instant) -> u64 {
+        self.0.home.end(deadline).await.unwrap_or_default()
     }
 }
 

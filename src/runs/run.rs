@@ -167,10 +167,12 @@ impl Table {
     pub fn must_yield(&self, n: Size) -> bool {
         let Some(run) = self.runs.get(&n) else { return true };
         let is_background = |run: &Run| matches!(run.rank(), Some(Rank::Background) | None);
-        self.runs.values().filter(|other| other.is_starved).any(|other| match (is_background(other), is_background(run)) {
-            (false, true) => true,
-            (true, false) => false,
-            _ => run.lanes > 1,
+        self.runs.values().filter(|other| other.is_starved).any(|other| {
+            match (is_background(other), is_background(run)) {
+                (false, true) => true,
+                (true, false) => false,
+                _ => run.lanes > 1,
+            }
         })
     }
 

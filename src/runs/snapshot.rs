@@ -1,8 +1,9 @@
 //! A job as it is told.
 
+use super::{Count, Inner};
 use super::home::Access;
 use super::job::{Job, Utc};
-use super::{Count, Inner};
+use super::run::Run;
 use crate::queens::Size;
 use crate::queens::count::Plan;
 use std::time::Duration;
@@ -85,7 +86,7 @@ impl Inner {
             let table = self.table();
             let run = table.runs.get(&n);
             let lanes = run.is_some_and(|run| run.lanes > 0 && run.begun);
-            (lanes, run.is_some_and(|run| run.is_starved), run.and_then(super::Run::eta))
+            (lanes, run.is_some_and(|run| run.is_starved), run.and_then(Run::eta))
         };
         let watch = self.entry(n);
         let entry = watch.borrow();

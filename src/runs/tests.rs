@@ -1,6 +1,8 @@
 //! Runs with a home that is looked at, and the table of who gets lanes.
 
 use super::home::Word;
+use super::ledger::Ledger;
+use super::run::Run;
 use super::*;
 use crate::queens::published::published;
 use std::ops::Range;

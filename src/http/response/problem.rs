@@ -278,7 +278,8 @@ impl Problem {
             Self::TooLittleMemory { n, needed, limit } => {
                 let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
                 let (needed, limit) = (megabytes(needed), megabytes(limit));
-                let detail = format!("Counting n = {n} takes about {needed} MB of memory, and this service has {limit} MB.");
+                let detail =
+                    format!("Counting n = {n} takes about {needed} MB of memory, and this service has {limit} MB.");
                 told("too-little-memory", "Too little memory", 422, &detail)
                     .with(json!({ "n": n, "needed_mb": needed, "limit_mb": limit }))
             }

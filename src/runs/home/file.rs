@@ -6,28 +6,25 @@
 //! cannot be had at all (another process holds it, the folder is not writable, the disk is full) is not damaged, and
 //! stays where it is.
 
+use super::fault::{Fault, caught};
 use super::old;
 use super::reading::{Contents, Finding, Reading};
 use super::record::{Key, Records};
-use crate::telemetry::panic_message;
-use redb::{
-    Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, StorageError, TableDefinition, TableError,
-};
+use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition, TableError};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// The file's name in the data directory.
 pub const NAME: &str = "nqueens.redb";
 
 /// Says what the file is.
-pub(super) const FORMAT: TableDefinition<'_, &str, u32> = TableDefinition::new("nqueens-ledger");
+const FORMAT: TableDefinition<'_, &str, u32> = TableDefinition::new("nqueens-ledger");
 const FORMAT_VERSION: u32 = 2;
-const COUNTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("counts-2");
-const JOBS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("jobs-2");
-const RANGES: TableDefinition<'_, (u32, u64), &[u8]> = TableDefinition::new("ranges-2");
+const COUNTS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("counts");
+const JOBS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("jobs");
+const RANGES: TableDefinition<'_, (u32, u64), &[u8]> = TableDefinition::new("ranges");
 
 /// The database needs no more: the ledger is small.
 const CACHE: usize = 4 << 20;
@@ -59,11 +56,11 @@ impl File {
                 drop(database);
                 (set_aside(&path, kind, &reason, &contents.records)?, contents)
             }
-            Err(Trouble::Unsound(kind, reason)) => {
+            Err(Fault::Unsound(kind, reason)) => {
                 let contents = Contents::default();
                 (set_aside(&path, kind, &reason, &contents.records)?, contents)
             }
-            Err(Trouble::Unavailable(reason)) => return Err(reason),
+            Err(Fault::Unavailable(reason)) => return Err(reason),
         };
         let identity = identity(&path).map_err(|error| error.to_string())?;
         Ok((Self { path, identity, database }, contents))
@@ -88,7 +85,7 @@ impl File {
     pub fn write(&self, changes: &[Change<'_>]) -> Result<(), String> {
         match caught(|| write(&self.database, changes)) {
             Ok(()) => Ok(()),
-            Err(Trouble::Unavailable(reason) | Trouble::Unsound(_, reason)) => Err(reason),
+            Err(Fault::Unavailable(reason) | Fault::Unsound(_, reason)) => Err(reason),
         }
     }
 }
@@ -97,99 +94,13 @@ fn identity(path: &Path) -> io::Result<Identity> {
     fs::metadata(path).map(|found| (found.dev(), found.ino()))
 }
 
-/// Why a file is not used as it is.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
-    /// It cannot be had.
-    Unavailable(String),
-    /// It is not, or not wholly, what was once written: a word for its new name, and the reason.
-    Unsound(&'static str, String),
-}
-
-/// Runs `work`; that it panics, as the database may on a damaged file, means damage.
-fn caught<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        Err(Trouble::Unsound("damaged", format!("the database gave up on it: {}", panic_message(panic.as_ref()))))
-    })
-}
-
-fn damaged(reason: &impl ToString) -> Trouble {
-    Trouble::Unsound("damaged", reason.to_string())
-}
-
-impl From<DatabaseError> for Trouble {
-    fn from(error: DatabaseError) -> Self {
-        match error {
-            DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
-                Self::Unavailable("another process holds it open".to_owned())
-            }
-            DatabaseError::Storage(error) => error.into(),
-            DatabaseError::RepairAborted | DatabaseError::UpgradeRequired(_) => damaged(&error),
-            error => Self::Unavailable(error.to_string()),
-        }
-    }
-}
-
-impl From<StorageError> for Trouble {
-    fn from(error: StorageError) -> Self {
-        match error {
-            StorageError::Corrupted(reason) => damaged(&reason),
-            // What the file says leads beyond its end, or nowhere.
-            StorageError::Io(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof
-                ) =>
-            {
-                damaged(&error)
-            }
-            StorageError::Io(error) => Self::Unavailable(error.to_string()),
-            StorageError::ValueTooLarge(_) => damaged(&error),
-            error => Self::Unavailable(error.to_string()),
-        }
-    }
-}
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Self {
-        Self::Unavailable(error.to_string())
-    }
-}
-
-impl From<TableError> for Trouble {
-    fn from(error: TableError) -> Self {
-        match error {
-            TableError::Storage(error) => error.into(),
-            error => Self::Unsound("foreign", error.to_string()),
-        }
-    }
-}
-
-impl From<redb::TransactionError> for Trouble {
-    fn from(error: redb::TransactionError) -> Self {
-        match error {
-            redb::TransactionError::Storage(error) => error.into(),
-            error => Self::Unavailable(error.to_string()),
-        }
-    }
-}
-
-impl From<redb::CommitError> for Trouble {
-    fn from(error: redb::CommitError) -> Self {
-        match error {
-            redb::CommitError::Storage(error) => error.into(),
-            error => Self::Unavailable(error.to_string()),
-        }
-    }
-}
-
 /// Opens the database, every page of it checked.
-fn open(path: &Path) -> Result<Database, Trouble> {
+fn open(path: &Path) -> Result<Database, Fault> {
     Ok(Database::builder().set_cache_size(CACHE).set_check_integrity_on_open(true).create(path)?)
 }
 
 /// Opens and reads the file; one that is not there or empty is made.
-fn read(path: &Path) -> Result<(Database, Contents, Finding), Trouble> {
+fn read(path: &Path) -> Result<(Database, Contents, Finding), Fault> {
     let database = open(path)?;
     let transaction = database.begin_read()?;
     if transaction.list_tables()?.next().is_none() {
@@ -211,7 +122,7 @@ fn read(path: &Path) -> Result<(Database, Contents, Finding), Trouble> {
             let (contents, finding) = reading.end();
             return Ok((database, contents, finding.or_else(old::finding)));
         }
-        _ => return Err(Trouble::Unsound("foreign", "it is not a ledger of this service's format".to_owned())),
+        _ => return Err(Fault::Unsound("foreign", "it is not a ledger of this service's format".to_owned())),
     }
     for entry in transaction.open_table(COUNTS)?.iter()? {
         let (key, value) = entry?;
@@ -231,7 +142,7 @@ fn read(path: &Path) -> Result<(Database, Contents, Finding), Trouble> {
     Ok((database, contents, finding))
 }
 
-fn write(database: &Database, changes: &[Change<'_>]) -> Result<(), Trouble> {
+fn write(database: &Database, changes: &[Change<'_>]) -> Result<(), Fault> {
     let transaction = database.begin_write()?;
     {
         transaction.open_table(FORMAT)?.insert("version", FORMAT_VERSION)?;
@@ -279,10 +190,10 @@ fn set_aside(path: &Path, kind: &str, reason: &str, records: &Records) -> Result
     });
     match replaced {
         Ok(database) => {
-            tracing::error!(kept = %kept.display(), reason, "the ledger was {kind} and has been set aside; a new one goes on with what was sound");
+            tracing::error!(kept = %kept.display(), reason, "the ledger has been set aside as {kind}; a new one goes on with what was sound");
             Ok(database)
         }
-        Err(Trouble::Unavailable(why) | Trouble::Unsound(_, why)) => {
+        Err(Fault::Unavailable(why) | Fault::Unsound(_, why)) => {
             let _ = fs::remove_file(&kept); // it is tried again, and would get a further name each time
             Err(format!("the ledger is {kind} ({reason}) and cannot be set aside: {why}"))
         }

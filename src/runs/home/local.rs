@@ -1,5 +1,6 @@
 //! The home of one process: the facts in memory, and one writer that keeps them in the data directory.
 
+use super::facts::{Facts, Known};
 use super::writer::{self, Inbox, Writer};
 use super::{Access, Entry, Home, Trouble, Word};
 use crate::queens::Size;
@@ -20,41 +21,6 @@ pub struct Local {
     inbox: Option<Arc<Inbox>>,
     /// One wish at a time for each size.
     wishing: Vec<tokio::sync::Mutex<()>>,
-}
-
-/// What this process knows, shared with the writer.
-pub struct Facts {
-    /// By size, from 1 on.
-    pub sizes: Vec<Known>,
-    pub access: watch::Sender<Access>,
-}
-
-/// What is known of one size.
-pub struct Known {
-    pub plan: Plan,
-    pub entry: watch::Sender<Entry>,
-}
-
-impl Facts {
-    fn new(access: Access) -> Self {
-        let plans = (1..=Plan::MAX).filter_map(|n| Plan::new(Size::new(n)?));
-        let sizes = plans.map(|plan| Known { entry: watch::Sender::new(Entry::new(&plan)), plan }).collect();
-        Self { sizes, access: watch::Sender::new(access) }
-    }
-
-    /// How many finished tasks are not in the data directory.
-    pub fn unkept(&self) -> u64 {
-        let unkept = |known: &Known| {
-            let entry = known.entry.borrow();
-            entry.job.tasks_done(&known.plan).saturating_sub(entry.kept_tasks)
-        };
-        self.sizes.iter().map(unkept).sum()
-    }
-
-    fn size(&self, n: Size) -> Result<&Known, Trouble> {
-        let none = || Trouble { reason: format!("there is no plan for n = {n}"), again: Duration::MAX };
-        self.sizes.get(n.get() as usize - 1).ok_or_else(none)
-    }
 }
 
 impl Local {
@@ -183,6 +149,9 @@ impl Home for Local {
         Box::pin(async move {
             let Some(inbox) = &self.inbox else { return Ok(0) };
             let mut ended = inbox.end();
+            if !self.facts.access.borrow().is_known() && self.facts.unkept() == 0 {
+                return Ok(0); // there is nothing to wait for
+            }
             let _ = timeout_at(deadline.into(), ended.wait_for(|ended| *ended)).await;
             Ok(self.facts.unkept())
         })

@@ -4,6 +4,8 @@
 //! whatever is asked of it takes time and may fail. [`Local`] is the home of one process, in memory and in its data
 //! directory (`writer`, `file`, `record`, `reading`).
 
+mod facts;
+mod fault;
 mod file;
 mod local;
 mod old;

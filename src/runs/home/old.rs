@@ -1,7 +1,7 @@
 //! What is still of use in a file of the format before: finished counts, which never lose their worth, and which jobs
 //! were under way. The tasks were another plan's.
 
-use super::file::Trouble;
+use super::fault::Fault;
 use super::reading::{Finding, Reading};
 use crate::queens::Size;
 use crate::runs::Count;
@@ -17,9 +17,9 @@ const JOBS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("jobs");
 fn text(kind: u8, n: u32, record: &[u8]) -> Option<(u32, &[u8])> {
     let (sum, rest) = record.split_first_chunk::<8>()?;
     let about = [kind].into_iter().chain(n.to_be_bytes()).chain([0; 8]);
-    let hash = about.chain(rest.iter().copied()).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = about
+        .chain(rest.iter().copied())
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     let (plan, text) = rest.split_first_chunk::<4>()?;
     (hash.to_be_bytes() == *sum).then_some((u32::from_be_bytes(*plan), text))
 }
@@ -34,7 +34,7 @@ fn count(n: u32, record: &[u8]) -> Option<Finished> {
 }
 
 /// Takes in what is of use.
-pub fn read(transaction: &ReadTransaction, reading: &mut Reading) -> Result<(), Trouble> {
+pub fn read(transaction: &ReadTransaction, reading: &mut Reading) -> Result<(), Fault> {
     for entry in transaction.open_table(COUNTS)?.iter()? {
         let (key, value) = entry?;
         reading.old_count(key.value(), count(key.value(), value.value()));

@@ -208,7 +208,10 @@ mod tests {
             write(14, &job, &mut records);
             // Nothing is known of a count that nobody asked for and that nothing is done of.
             let record = records.get(&Key::Job(14));
-            assert_eq!(record.map(|record| read_job(&plan, record)), Some(Ok(job)).filter(|job| !matches!(job, Ok(Job::Unasked(_)))));
+            assert_eq!(
+                record.map(|record| read_job(&plan, record)),
+                Some(Ok(job)).filter(|job| !matches!(job, Ok(Job::Unasked(_))))
+            );
         }
         assert!(work.ledger.add(3..9, 7));
         let mut records = Records::new();

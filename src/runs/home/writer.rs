@@ -7,11 +7,11 @@
 //! path; if not, nothing is kept any more, and it begins with what it finds there.
 
 use super::file::{self, File};
-use super::local::Facts;
+use super::facts::Facts;
 use super::record::{self, Records};
-use super::{Access, Entry, Trouble};
+use super::{Access, Trouble};
 use crate::queens::Size;
-use crate::runs::job::{Job, Wish};
+use crate::runs::job::Wish;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -123,37 +123,6 @@ async fn watch_over(mut busy: watch::Receiver<Option<Instant>>, facts: Arc<Facts
                 if busy.changed().await.is_err() { return }
             }
         }
-    }
-}
-
-impl Facts {
-    fn set_access(&self, access: Access) {
-        let in_trouble = access.trouble().is_some();
-        self.access.send_if_modified(|old| {
-            let differs = *old != access;
-            *old = access;
-            differs
-        });
-        if in_trouble {
-            for known in &self.sizes {
-                let settle = |entry: &mut Entry| {
-                    let settles = !entry.settled && matches!(entry.job, Job::Done(_));
-                    entry.settled |= settles;
-                    settles
-                };
-                known.entry.send_if_modified(settle);
-            }
-        }
-    }
-
-    /// Logs it once, however often it is tried again.
-    fn in_trouble(&self, trouble: Trouble) {
-        let access = self.access.borrow().clone();
-        if access.trouble().is_none_or(|old| old.reason != trouble.reason) {
-            let reason = &trouble.reason;
-            tracing::error!(reason, "the data directory cannot be used for now; jobs wait, and it is tried again");
-        }
-        self.set_access(if access.is_known() { Access::Unwritable(trouble) } else { Access::Closed(trouble) });
     }
 }
 
