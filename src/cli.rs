@@ -6,6 +6,7 @@ use crate::http;
 use crate::queens::Size;
 use crate::queens::count::Kernel;
 use crate::runs::{self, Access, Count, Refusal, Runs, Snapshot, Worked};
+use crate::surroundings;
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::{Request, StatusCode};
@@ -30,7 +31,7 @@ pub async fn count(settings: &config::Count, interrupted: impl Future) -> Result
     let settings_of_runs = runs::Settings {
         data_dir: settings.data_dir.clone(),
         jobs: Worked::Only(n),
-        memory: runs::memory_limit(),
+        memory: surroundings::memory(),
         kernel: if settings.portable { Kernel::Portable } else { Kernel::Best },
     };
     let runs = Runs::open(pool, settings_of_runs);
@@ -117,7 +118,7 @@ pub async fn healthcheck(settings: &Healthcheck) -> ExitCode {
 
 /// An address to listen on may mean "all of them"; one to connect to cannot.
 fn reachable(listen: SocketAddr) -> SocketAddr {
-    let ip = match listen.ip() {
+    let ip = match listen.ip().to_canonical() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
         ip => ip,

@@ -1,7 +1,7 @@
 //! N-queens boards over HTTP: solve, count, list, check and explain them.
 //!
-//! The map of the house; data flows one way, and a module uses only those above it (`config` and `telemetry` are
-//! leaves that all but `queens` may use):
+//! The map of the house; data flows one way, and a module uses only those above it (`surroundings`,
+//! `config` and `telemetry` are leaves that all but `queens` may use):
 //!
 //! - [`queens`]: the puzzle, in plain Rust: boards, the lecture's `Try`, formulas, symmetry, counting, [`queens::Stop`].
 //! - [`compute`]: the one bounded pool on which every search runs, and flights that equal requests share.
@@ -10,7 +10,7 @@
 //!   edge that every request passes. `tests/house.rs` holds the order of all rooms.
 //! - [`server`]: the listener, its deadlines and its orderly end.
 //! - [`cli`]: the subcommands that do not serve.
-//! - [`config`]: every knob. [`telemetry`]: logs and metrics.
+//! - [`surroundings`]: what the process may use of the machine. [`config`]: every knob. [`telemetry`]: logs and metrics.
 
 pub mod cli;
 pub mod compute;
@@ -19,4 +19,5 @@ pub mod http;
 pub mod queens;
 pub mod runs;
 pub mod server;
+pub mod surroundings;
 pub mod telemetry;

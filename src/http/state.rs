@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::queens::Board;
 use crate::queens::backtrack::Steps;
 use crate::runs::{self, Runs, Worked};
+use crate::surroundings;
 use crate::telemetry::{AccessLog, Metrics};
 use axum::body::Bytes;
 use std::ops::Deref;
@@ -80,7 +81,7 @@ impl App {
         let settings = runs::Settings {
             data_dir: config.data_dir.clone(),
             jobs: Worked::UpTo(config.max_job),
-            memory: runs::memory_limit(),
+            memory: surroundings::memory(),
             ..runs::Settings::default()
         };
         Self(Arc::new(Inner {

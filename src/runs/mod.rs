@@ -15,7 +15,6 @@ mod inner;
 mod job;
 mod lane;
 mod ledger;
-mod memory;
 mod run;
 mod snapshot;
 #[cfg(test)]
@@ -23,7 +22,6 @@ mod tests;
 
 pub use count::Count;
 pub use home::Access;
-pub use memory::limit as memory_limit;
 pub use snapshot::{Snapshot, State};
 
 use crate::compute::{Failure, Pool};
@@ -93,7 +91,7 @@ pub struct Settings {
     pub jobs: Worked,
     /// Which inner loops count.
     pub kernel: Kernel,
-    /// How many bytes of memory all lanes together may need; see [`memory_limit`].
+    /// How many bytes of memory all lanes together may need; see [`surroundings`](crate::surroundings).
     pub memory: Option<u64>,
 }
 

@@ -1,9 +1,9 @@
 //! A job as it is told.
 
-use super::{Count, Inner};
 use super::home::Access;
 use super::job::{Job, Utc};
 use super::run::Run;
+use super::{Count, Inner};
 use crate::queens::Size;
 use crate::queens::count::Plan;
 use std::time::Duration;

@@ -1,7 +1,9 @@
-//! What goes out: formats, caching, streams, and every error as a problem.
+//! What goes out: formats, content coding, caching, streams, and every error as a problem.
 
 pub mod caching;
+pub mod coding;
 pub mod negotiate;
+pub mod preference;
 pub mod problem;
 pub mod problems;
 pub mod stream;

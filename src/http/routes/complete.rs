@@ -1,14 +1,12 @@
 //! `POST /complete`: the ways to fill a started board.
 
 use super::verify::{ColumnOrNone, Pair};
-use crate::http::request::Call;
-use crate::http::request::body;
+use crate::http::request::{Call, board, body};
 use crate::http::response::{self, BoardFormat, BodyProblems, Format, Problem};
 use crate::http::state::App;
 use crate::queens::complete::{self, CompleteError, Completions};
 use crate::queens::{Board, Stop, Stopped, draw};
-use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, VARY};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -92,7 +90,8 @@ const FORMATS: &[Format] = &[Format::Json, Format::Text, Format::Svg];
         BodyProblems,
     )
 )]
-pub async fn complete(State(app): State<App>, call: Call, body: Body) -> Result<Response, Problem> {
+pub async fn complete(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let (call, body) = Call::with_body(request);
     let parameters = call.parameters(&["limit", "format"])?;
     let format = call.format(&parameters, FORMATS)?;
     let limit = parameters.number("limit", 1..=1000, 1)?;
@@ -102,7 +101,7 @@ pub async fn complete(State(app): State<App>, call: Call, body: Body) -> Result<
     }
     let text = body::read(&app, &call, body, BODY_MAX).await?;
     let answer = call.whole(&app, move |stop| {
-        let question = match body::parse(&text, &["b", "blocked"], complete::MAX_SIZE, "/complete") {
+        let question = match board::parse(&text, &["b", "blocked"], complete::MAX_SIZE, "/complete") {
             Ok(question) => question,
             Err(problem) => return Ok(Err(problem)),
         };
@@ -119,7 +118,7 @@ fn not_drawn(detail: &str) -> Problem {
 }
 
 /// The completions, or what contradicts itself in the question.
-fn completions(question: &body::Question, limit: usize, stop: &Stop) -> Result<Result<Completions, Problem>, Stopped> {
+fn completions(question: &board::Question, limit: usize, stop: &Stop) -> Result<Result<Completions, Problem>, Stopped> {
     Ok(Err(match complete::complete(&question.board, &question.blocked, limit, stop) {
         Ok(found) => return Ok(Ok(found)),
         Err(CompleteError::Stopped) => return Err(Stopped),

@@ -1,13 +1,11 @@
 //! `POST /verify`: is a board legal, is it complete, and what is wrong with it?
 
-use crate::http::request::Call;
-use crate::http::request::body;
+use crate::http::request::{Call, board, body};
 use crate::http::response::{self, BodyProblems, Format, JsonFormat, Problem};
 use crate::http::state::App;
 use crate::queens::symmetry::{self, Class};
 use crate::queens::{Board, Conflict, Line, Size};
-use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -127,13 +125,14 @@ impl From<&Conflict> for Pair {
         BodyProblems,
     )
 )]
-pub async fn verify(State(app): State<App>, call: Call, body: Body) -> Result<Response, Problem> {
+pub async fn verify(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let (call, body) = Call::with_body(request);
     let parameters = call.parameters(&["format"])?;
     let format = call.format(&parameters, &[Format::Json])?;
     let text = body::read(&app, &call, body, BODY_MAX).await?;
     // Parsing millions of numbers is work too.
     let answer = call.whole(&app, move |_| {
-        Ok(body::parse(&text, &["b"], Size::MAX, "/verify")
+        Ok(board::parse(&text, &["b"], Size::MAX, "/verify")
             .and_then(|question| response::json(&verdict(&question.board))))
     });
     Ok(([(CONTENT_TYPE, format.content_type())], answer.await??).into_response())

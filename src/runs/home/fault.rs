@@ -90,4 +90,3 @@ impl From<redb::CommitError> for Fault {
         }
     }
 }
-

@@ -6,8 +6,8 @@
 //! after a second first, later every [`RETRY_MOST`]. At each write it looks whether the file is still the one at that
 //! path; if not, nothing is kept any more, and it begins with what it finds there.
 
-use super::file::{self, File};
 use super::facts::Facts;
+use super::file::{self, File};
 use super::record::{self, Records};
 use super::{Access, Trouble};
 use crate::queens::Size;

@@ -5,7 +5,7 @@ mod events;
 
 use answer::{JobAnswer, known};
 
-use crate::http::request::{Call, RequestedSize};
+use crate::http::request::{Call, Current, RequestedSize};
 use crate::http::response::{self, Format, JobChangeProblems, JobProblems, PlainProblems, Problem};
 use crate::http::state::App;
 use crate::queens::Size;
@@ -106,7 +106,10 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     may_change(&app, &call)?;
     let n = within(&app, &n)?;
-    let job = app.runs.put(n, call.deadline(app.config.time_limit)).await?;
+    let deadline = call.deadline(app.config.time_limit);
+    app.runs.opened(deadline).await;
+    call.if_as_expected(if app.runs.get(n)?.is_some() { Current::Untagged } else { Current::Nothing })?;
+    let job = app.runs.put(n, deadline).await?;
     if job.state == JobIs::Done {
         return answer(StatusCode::OK, &job);
     }
@@ -127,7 +130,11 @@ pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 )]
 pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     may_change(&app, &call)?;
-    let n = looked_at(&app, &n, &call).await?.n;
+    let job = looked_at(&app, &n, &call).await?;
+    let n = job.n;
+    if !matches!(job.state, JobIs::Done | JobIs::Failed) {
+        call.if_as_expected(Current::Untagged)?;
+    }
     match app.runs.cancel(n, call.deadline(app.config.time_limit)).await {
         Ok(job) => answer(StatusCode::OK, &job),
         Err(NotCancelled::Unknown) => Err(Problem::NoSuchJob { n: n.get() }),
@@ -162,10 +169,10 @@ pub async fn events(State(app): State<App>, n: RequestedSize, call: Call) -> Res
 
 /// Whether the caller may start and cancel jobs.
 fn may_change(app: &App, call: &Call) -> Result<(), Problem> {
-    if let Some(token) = &app.config.api_token {
+    if app.config.api_token.is_some() {
         let given = call.header_bytes(&AUTHORIZATION).and_then(|value| value.split_at_checked(b"bearer ".len()));
         let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
-        if !given.is_some_and(|(_, given)| token.is(given.trim_ascii())) {
+        if !given.is_some_and(|(_, given)| app.config.token_is(given.trim_ascii())) {
             return Err(Problem::Unauthorized);
         }
     }
