@@ -30,11 +30,13 @@ pub use turn::Turn;
 use crate::queens::{Stop, Stopped};
 use crate::telemetry::panic_message;
 use lines::Form;
+#[cfg(test)]
+use lines::Line;
 use state::{Grant, State};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::oneshot;
 use tokio::task::JoinError;
 use tokio::time::timeout_at;
@@ -236,7 +238,7 @@ impl Pool {
         });
         let mut ticket = Ticket { shared, number, given_up: given_up.clone(), told };
         let grant = (&mut ticket.told).await.map_err(|_| Failure::ShuttingDown)?;
-        let turn = Turn::new(Arc::clone(shared), number, form == Form::Task, given_up, grant);
+        let turn = Turn::new(Arc::clone(shared), number, form == Form::Task, &given_up, grant);
         let thread = tokio::task::spawn_blocking(move || {
             let turn = turn; // all of it, so that its permit is given back right here
             work(&turn)
@@ -250,27 +252,7 @@ impl Pool {
     ///
     /// # Errors
     /// See [`Failure`].
-    pub async fn search<T, F>(&self, deadline: Option<Instant>, search: F) -> Result<T, Failure>
-    where
-        T: Send + 'static,
-        F: FnMut(&Stop) -> Result<T, Stopped> + Send + 'static,
-    {
-        self.answer(Form::Piece, deadline, search).await
-    }
-
-    /// Answers a question by a search that begins anew when it is called again.
-    ///
-    /// # Errors
-    /// See [`Failure`].
-    pub async fn whole<T, F>(&self, deadline: Option<Instant>, search: F) -> Result<T, Failure>
-    where
-        T: Send + 'static,
-        F: FnMut(&Stop) -> Result<T, Stopped> + Send + 'static,
-    {
-        self.answer(Form::Task, deadline, search).await
-    }
-
-    async fn answer<T, F>(&self, form: Form, deadline: Option<Instant>, mut search: F) -> Result<T, Failure>
+    pub async fn search<T, F>(&self, deadline: Option<Instant>, mut search: F) -> Result<T, Failure>
     where
         T: Send + 'static,
         F: FnMut(&Stop) -> Result<T, Stopped> + Send + 'static,
@@ -282,7 +264,7 @@ impl Pool {
                     let found = search(turn.stop());
                     (search, found)
                 };
-                let (rest, found) = self.run(&standing, form, turn).await?;
+                let (rest, found) = self.turn(&standing, turn).await?;
                 match found {
                     Ok(answer) => return Ok(answer),
                     Err(Stopped) => search = rest,
@@ -293,22 +275,6 @@ impl Pool {
             Some(at) => timeout_at(at.into(), turns).await.map_err(|_| Failure::TimeLimit)?,
             None => turns.await,
         }
-    }
-
-    // LEGACY, for those who have not moved over yet.
-
-    /// Legacy.
-    ///
-    /// # Errors
-    /// See [`Failure`].
-    pub async fn slice<T, F>(&self, deadline: Instant, length: Duration, slice: F) -> Result<T, Failure>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Stop) -> T + Send + 'static,
-    {
-        let standing = self.admit(Rank::Stream)?;
-        let turn = self.turn(&standing, move |turn| slice(&turn.stop().with_deadline(Instant::now() + length)));
-        timeout_at(deadline.into(), turn).await.map_err(|_| Failure::TimeLimit)?
     }
 
     /// Ends every search and every wait, and takes no more.

@@ -105,7 +105,7 @@ pub struct Config {
     /// Searches that run at once [default: this process's share of the CPUs, rounded up]
     #[arg(long, env = "NQUEENS_WORKERS", value_name = "N", value_parser = number(1, 1024))]
     pub workers: Option<u32>,
-    /// Searches that may wait for a worker; one more is answered 503
+    /// Questions that may be unfinished without running; one more is answered 503
     #[arg(long, env = "NQUEENS_QUEUE", value_name = "N", default_value = "64", value_parser = number(0, 100_000))]
     pub queue: u32,
     /// How long a request may take from its arrival, waiting included

@@ -2,7 +2,7 @@
 //!
 //! Each line has an account of the time it has had, divided by its share; the line with the lowest account goes next.
 //! An account only counts time that others waited for. Whoever has not waited for long finds the account where the
-//! others' are, so that nobody saves up turns, and none falls behind by more than [`DEBT`].
+//! others' are, so that nobody saves up turns (but for [`CREDIT`]), and none falls behind by more than [`DEBT`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -41,6 +41,10 @@ impl Line {
         }
     }
 }
+
+/// How far the account of first turns can be behind the others: so long, in the background's time. A few questions in a
+/// row then do not wait for a turn of every other line.
+const CREDIT: Duration = Duration::from_millis(2);
 
 /// How far an account can be ahead of the others: so long, in the background's time.
 const DEBT: Duration = Duration::from_millis(200);
@@ -91,15 +95,18 @@ pub struct Lines<W> {
 /// Who goes next.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Next<W> {
+    /// The number under which it waited.
     pub id: u64,
+    /// As what it waited.
     pub form: Form,
+    /// How it is told.
     pub waiter: W,
     /// The line whose turn it is. Not the one in which it waited, if the turn is lent.
     pub line: Line,
 }
 
-impl<W> Lines<W> {
-    pub fn new() -> Self {
+impl<W> Default for Lines<W> {
+    fn default() -> Self {
         Self {
             queues: Default::default(),
             places: HashMap::new(),
@@ -108,7 +115,9 @@ impl<W> Lines<W> {
             come: 0,
         }
     }
+}
 
+impl<W> Lines<W> {
     /// How many wait, in all lines.
     pub fn waiting(&self) -> usize {
         self.places.len()
@@ -213,7 +222,156 @@ impl<W> Lines<W> {
     fn wake(&mut self, line: Line) {
         let queue = &mut self.queues[line as usize];
         if queue.waiting.is_empty() && queue.running == 0 {
-            queue.account = queue.account.clamp(self.level, self.level + DEBT);
+            let credit = if line == Line::First { CREDIT } else { Duration::ZERO };
+            queue.account = queue.account.clamp(self.level.saturating_sub(credit), self.level + DEBT);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines in which those wait who are named by their numbers, without a way to tell them.
+    fn lines(waiting: &[(Line, u64)]) -> Lines<()> {
+        let mut lines = Lines::default();
+        for &(line, id) in waiting {
+            lines.push(line, None, id, Form::Piece, ());
+        }
+        lines
+    }
+
+    /// The next turn, taken to its end.
+    fn turn(lines: &mut Lines<()>) -> Option<Next<()>> {
+        let next = lines.next(false)?;
+        lines.begin(next.line);
+        lines.end(next.line);
+        lines.charge(next.line, next.line.turn());
+        Some(next)
+    }
+
+    /// How much time each line gets of `turns` turns, if whoever has had one comes again.
+    fn shares(lines: &mut Lines<()>, turns: usize) -> [f64; 4] {
+        let mut times = [0.0; 4];
+        for _ in 0..turns {
+            let Next { id, line, .. } = turn(lines).expect("somebody waits");
+            times[line as usize] += line.turn().as_secs_f64();
+            lines.push(line, None, id, Form::Piece, ());
+        }
+        let all: f64 = times.iter().sum();
+        times.map(|time| time / all)
+    }
+
+    fn assert_near(found: [f64; 4], expected: [f64; 4]) {
+        let near = found.iter().zip(expected).all(|(found, expected)| (found - expected / 39.0).abs() < 0.01);
+        assert!(near, "{found:?}");
+    }
+
+    #[test]
+    fn those_who_wait_share_the_time() {
+        let mut all = lines(&[(Line::Background, 1), (Line::Stream, 2), (Line::Long, 3), (Line::First, 4)]);
+        assert_near(shares(&mut all, 20_000), [32.0, 4.0, 2.0, 1.0]);
+        // However many there are of a kind.
+        (5..50).for_each(|id| all.push(Line::Stream, None, id, Form::Piece, ()));
+        assert_near(shares(&mut all, 20_000), [32.0, 4.0, 2.0, 1.0]);
+        all.remove(4);
+        assert_near(shares(&mut all, 20_000), [0.0, 4.0, 2.0, 1.0].map(|share| share * 39.0 / 7.0));
+    }
+
+    #[test]
+    fn what_others_do_at_the_same_time_counts_before_it_is_done() {
+        // Two processors: while the first turn is under way its line has had it already.
+        let mut both = lines(&[(Line::Long, 1), (Line::Long, 2), (Line::Long, 3), (Line::Stream, 4)]);
+        let mut began = Vec::new();
+        while let Some(next) = both.next(false) {
+            both.begin(next.line);
+            began.push(next.id);
+        }
+        assert_eq!(began, [1, 4, 2, 3]);
+    }
+
+    #[test]
+    fn nobody_saves_turns_up_and_nobody_is_made_to_pay_for_long() {
+        let mut lines = lines(&[(Line::Long, 1), (Line::Stream, 2)]);
+        shares(&mut lines, 1000);
+        // One that comes late gets its share and no more.
+        lines.push(Line::Background, None, 3, Form::Piece, ());
+        let late = shares(&mut lines, 50);
+        assert!((0.1..0.2).contains(&late[Line::Background as usize]), "{late:?}");
+        // One that took an hour, since it did not look, is made to wait for some turns only.
+        lines.charge(Line::Stream, Duration::from_secs(3600));
+        let after = shares(&mut lines, 100);
+        assert!((0.1..0.3).contains(&after[Line::Stream as usize]), "{after:?}");
+    }
+
+    #[test]
+    fn a_first_turn_goes_next_whatever_has_been_going_on() {
+        let mut lines = lines(&[(Line::Long, 1), (Line::Stream, 2), (Line::Background, 3)]);
+        for id in 4..500 {
+            shares(&mut lines, id as usize % 7);
+            lines.push(Line::First, None, id, Form::Piece, ());
+            assert_eq!(turn(&mut lines).map(|next| next.id), Some(id));
+        }
+    }
+
+    #[test]
+    fn within_a_line_it_goes_by_the_order_of_coming_or_of_asking() {
+        let now = Instant::now();
+        let asked = |seconds| Some(now + Duration::from_secs(seconds));
+        let mut lines = lines(&[(Line::First, 1), (Line::First, 2), (Line::First, 3)]);
+        for (id, seconds) in [(4, 30), (5, 10), (6, 20), (7, 10)] {
+            lines.push(Line::Long, asked(seconds), id, Form::Piece, ());
+        }
+        assert_eq!(lines.remove(2), Some((Form::Piece, ())));
+        assert_eq!(lines.remove(2), None);
+        let order: Vec<_> = std::iter::from_fn(|| turn(&mut lines)).map(|next| next.id).collect();
+        assert_eq!(order, [1, 3, 5, 7, 6, 4]);
+        assert_eq!(lines.waiting(), 0);
+    }
+
+    #[test]
+    fn a_task_without_room_lends_its_turn_to_one_that_has_begun() {
+        let mut lines = lines(&[(Line::Background, 1)]);
+        lines.push(Line::Background, None, 2, Form::Parked, ());
+        lines.push(Line::Long, Some(Instant::now()), 3, Form::Task, ());
+        let lent = lines.next(false).expect("somebody has begun");
+        assert_eq!((lent.id, lent.form, lent.line), (2, Form::Parked, Line::Long));
+        // Nobody has begun any more, so the line is passed over, but for first turns, which need no room.
+        assert_eq!(lines.next(false).map(|next| next.id), Some(1));
+        assert_eq!(lines.next(false), None);
+        lines.push(Line::First, None, 4, Form::Task, ());
+        assert_eq!(lines.next(false).map(|next| next.id), Some(4));
+        assert_eq!(lines.next(true).map(|next| next.id), Some(3));
+    }
+
+    #[test]
+    fn who_runs_goes_on_unless_others_go_before_it() {
+        let now = Instant::now();
+        let [older, since, younger] = [0, 1, 2].map(|seconds| Some(now + Duration::from_secs(seconds)));
+        let mut lines = lines(&[]);
+        lines.begin(Line::Long);
+        assert!(!lines.outrank(Line::Long, since, Line::Long), "nobody waits");
+        lines.push(Line::Long, younger, 1, Form::Piece, ());
+        assert!(!lines.outrank(Line::Long, since, Line::Long), "who waits was asked later");
+        lines.push(Line::Long, older, 2, Form::Piece, ());
+        assert!(lines.outrank(Line::Long, since, Line::Long));
+        lines.remove(2);
+        lines.push(Line::Background, None, 3, Form::Piece, ());
+        assert!(!lines.outrank(Line::Long, since, Line::Long), "it is not the background's turn yet");
+        lines.charge(Line::Long, Duration::from_millis(1));
+        assert!(lines.outrank(Line::Long, since, Line::Long), "now it is");
+        lines.remove(3);
+        // Among streams, and in the background, who waits always goes first.
+        lines.push(Line::Stream, None, 4, Form::Piece, ());
+        lines.charge(Line::Long, Duration::from_secs(1));
+        assert!(lines.outrank(Line::Stream, None, Line::Stream));
+    }
+
+    #[test]
+    fn all_can_be_sent_away() {
+        let mut lines = lines(&[(Line::First, 1), (Line::Stream, 2)]);
+        lines.push(Line::Background, None, 3, Form::Parked, ());
+        assert_eq!((lines.clear().len(), lines.waiting()), (3, 0));
+        assert_eq!((lines.remove(3), lines.next(true)), (None, None));
     }
 }

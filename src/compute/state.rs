@@ -2,7 +2,7 @@
 
 use super::lines::{Form, Line, Lines, Next};
 use super::{Failure, Rank};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
 use tokio::sync::oneshot;
 
@@ -29,7 +29,7 @@ struct Work {
     fresh: bool,
     running: u32,
     /// Its turns that wait.
-    waiting: Vec<u64>,
+    waiting: BTreeSet<u64>,
 }
 
 impl Work {
@@ -71,7 +71,7 @@ impl State {
             queue,
             free: workers,
             tasks: 0,
-            lines: Lines::new(),
+            lines: Lines::default(),
             work: HashMap::new(),
             questions: 0,
             contended: None,
@@ -104,7 +104,7 @@ impl State {
         if self.closed {
             return Err(Failure::ShuttingDown);
         }
-        let work = Work { rank, fresh: true, running: 0, waiting: Vec::new() };
+        let work = Work { rank, fresh: true, running: 0, waiting: BTreeSet::new() };
         if work.waits() && self.questions >= self.queue + self.free {
             return Err(Failure::Overloaded);
         }
@@ -151,7 +151,7 @@ impl State {
     pub fn wait(&mut self, work: u64, turn: u64, form: Form, teller: oneshot::Sender<Grant>) {
         if !self.closed {
             self.push(work, turn, form, teller);
-            self.change(work, |work| work.waiting.push(turn));
+            self.change(work, |work| work.waiting.insert(turn));
         }
     }
 
@@ -165,7 +165,7 @@ impl State {
     /// Takes a turn out of its line, if it is in one, and tells who listens for it.
     pub fn forget(&mut self, turn: u64) {
         if let Some((_, (work, _told_by_being_dropped))) = self.lines.remove(turn) {
-            self.change(work, |work| work.waiting.retain(|&other| other != turn));
+            self.change(work, |work| work.waiting.remove(&turn));
             self.note_contention();
         }
     }
@@ -186,7 +186,7 @@ impl State {
     fn grant(&mut self, next: Next<(u64, oneshot::Sender<Grant>)>) -> Granted {
         let Next { id: turn, form, waiter: (work, teller), line } = next;
         self.change(work, |work| {
-            work.waiting.retain(|&other| other != turn);
+            work.waiting.remove(&turn);
             work.running += 1;
             work.fresh &= !matches!(work.rank, Rank::Question { .. });
         });

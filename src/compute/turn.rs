@@ -1,7 +1,7 @@
 //! One turn, on its thread: when it is over, and how the thread waits for the next.
 
 use super::Shared;
-use super::lines::Form;
+use super::lines::{Form, Line};
 use super::state::Grant;
 use crate::queens::{Pause, Stop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,6 +27,8 @@ struct Held {
     /// When others may have the permit, as the time since the pool was made.
     ends: AtomicU64,
     over: AtomicBool,
+    /// Whether this is a question's first turn, and still short enough to be given up.
+    first: AtomicBool,
     grant: Mutex<Permit>,
 }
 
@@ -37,7 +39,7 @@ enum Permit {
 }
 
 impl Turn {
-    pub(super) fn new(shared: Arc<Shared>, number: u64, is_task: bool, given_up: Stop, grant: Grant) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, number: u64, is_task: bool, given_up: &Stop, grant: Grant) -> Self {
         let held = Held {
             shared,
             number,
@@ -45,6 +47,7 @@ impl Turn {
             given_up: given_up.clone(),
             ends: AtomicU64::new(0),
             over: AtomicBool::new(false),
+            first: AtomicBool::new(grant.line == Line::First),
             grant: Mutex::new(Permit::Held(grant)),
         };
         held.lasts(&grant);
@@ -89,8 +92,10 @@ impl Held {
         self.ends.store(end.as_nanos() as u64, Ordering::Relaxed);
     }
 
+    /// Cheap, since it is asked at every look. A first turn that has been long enough becomes one like others, also
+    /// where nobody waits, so that a task does not lose more than that.
     fn may_be_over(&self) -> bool {
-        self.shared.is_wanted.load(Ordering::Relaxed)
+        (self.shared.is_wanted.load(Ordering::Relaxed) || self.first.load(Ordering::Relaxed))
             && self.shared.made.elapsed() >= Duration::from_nanos(self.ends.load(Ordering::Relaxed))
     }
 
@@ -111,6 +116,7 @@ impl Held {
             state.take_room(grant);
         }
         drop(state);
+        self.first.store(false, Ordering::Relaxed);
         self.lasts(grant);
         false
     }
@@ -129,7 +135,7 @@ impl Held {
         });
         match told.blocking_recv() {
             Ok(next) => {
-                *grant = next;
+                *grant = next; // never a first turn, since it had room
                 self.lasts(grant);
                 true
             }

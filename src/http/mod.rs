@@ -41,6 +41,9 @@ use utoipa_axum::routes;
 #[derive(OpenApi)]
 #[openapi(
     info(title = "nqueens"),
+    // Relative to the document's own address, so that calls go to the right place behind a path prefix too.
+    servers((url = ".", description = "Where this document comes from")),
+    security(),
     components(schemas(problems::ProblemBody)),
     tags(
         (name = "boards", description = "Solutions of the n-queens puzzle"),

@@ -4,6 +4,7 @@
 mod bodies;
 mod caching;
 mod client;
+mod clients;
 mod coding;
 mod complete;
 mod conditions;

@@ -136,20 +136,6 @@ impl Call {
         found.map_err(|failure| Problem::of_failure(failure, limit))
     }
 
-    /// The same for a search that begins anew when it is called again.
-    ///
-    /// # Errors
-    /// As [`search`](Self::search).
-    pub async fn whole<T, F>(&self, app: &App, search: F) -> Result<T, Problem>
-    where
-        T: Send + 'static,
-        F: FnMut(&Stop) -> Result<T, Stopped> + Send + 'static,
-    {
-        let limit = app.config.time_limit;
-        let found = app.pool.whole(Some(self.deadline(limit)), search).await;
-        found.map_err(|failure| Problem::of_failure(failure, limit))
-    }
-
     /// The answer that needs no search, to a call whose answer is `fact`: 304 where the caller has it already, 412
     /// where it asks for another, or the headers alone for HEAD.
     #[must_use]
@@ -177,7 +163,9 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    fn get(&self, name: &str) -> Option<&str> {
+    /// What parameter `name` says, if it is given.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 

@@ -8,7 +8,7 @@ pub mod problem;
 pub mod problems;
 pub mod stream;
 
-pub use caching::{Fact, Unknown};
+pub use caching::Fact;
 pub use negotiate::{BoardFormat, Format, JsonFormat, ListFormat};
 pub use problem::Problem;
 pub use problems::{BodyProblems, JobChangeProblems, JobProblems, PlainProblems, Problems};

@@ -129,7 +129,7 @@ pub enum Problem {
         max: u32,
         /// What the limit is for.
         detail: String,
-        /// The path of the job that would do it, if one would be accepted.
+        /// The job that would do it, relative to the route's path, if one would be accepted.
         job: Option<String>,
     },
     /// The data directory cannot be used.

@@ -5,15 +5,15 @@ use crate::config::COUNT_TRY_MAX;
 use crate::http::request::{Call, RequestedSize};
 use crate::http::response::{self, Fact, Format, JsonFormat, Problem, Problems};
 use crate::http::state::{App, Counted};
-use crate::queens::Size;
-use crate::queens::backtrack;
+use crate::queens::backtrack::Search;
 use crate::queens::count::Plan;
 use crate::queens::published::{self, Published};
+use crate::queens::{Size, Stop};
 use crate::runs::Count;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use utoipa::ToSchema;
 
 /// How solutions are counted.
@@ -156,7 +156,7 @@ fn by_search_within(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, P
     within(app.config.max_count).map_err(|problem| match (problem, job) {
         (Problem::SizeOutOfRange { n: given, min, max, detail, .. }, Some(n)) => {
             let detail = format!("{detail} A job can count {n}: PUT /jobs/{n}.");
-            Problem::SizeOutOfRange { n: given, min, max, detail, job: Some(format!("/jobs/{n}")) }
+            Problem::SizeOutOfRange { n: given, min, max, detail, job: Some(format!("../jobs/{n}")) }
         }
         (problem, _) => problem,
     })
@@ -167,7 +167,7 @@ async fn by_search(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Probl
         app.runs.fits(n)?;
     }
     let limit = app.config.time_limit;
-    let found = app.runs.count(n, call.deadline(std::time::Duration::ZERO), call.deadline(limit)).await;
+    let found = app.runs.count(n, call.deadline(Duration::ZERO), call.deadline(limit)).await;
     let count = found.map_err(|failure| Problem::of_failure(failure, limit))?;
     Ok(searched(n, count))
 }
@@ -185,12 +185,13 @@ pub fn counted_json(n: Size, count: Count) -> String {
 async fn by_try(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {
     let limit = app.config.time_limit;
     let pool = app.pool.clone();
+    let mut search = Search::for_all(n);
     let search = || async move {
-        let to_the_end = move |stop: &_| {
-            let (count, steps) = backtrack::count(n, stop)?;
-            Ok(Counted { count, steps })
+        let to_the_end = move |stop: &Stop| {
+            search.run(stop)?;
+            Ok(Counted { count: search.solutions(), steps: search.steps() })
         };
-        pool.whole(None, to_the_end).await
+        pool.search(None, to_the_end).await
     };
     let found = app.try_counts.get(n.get(), call.deadline(limit), search).await;
     let counted = found.map_err(|failure| Problem::of_failure(failure, limit))?;

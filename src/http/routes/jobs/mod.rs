@@ -4,6 +4,7 @@ mod answer;
 mod events;
 
 use answer::{JobAnswer, known};
+use events::{LAST_EVENT_ID, LAST_EVENT_ID_PARAMETER};
 
 use crate::http::request::{Call, Current, RequestedSize};
 use crate::http::response::{self, Format, JobChangeProblems, JobProblems, PlainProblems, Problem};
@@ -27,16 +28,6 @@ const WAIT_MAX: u64 = 60;
 struct JobList {
     /// By size; at most one for each.
     jobs: Vec<JobAnswer>,
-}
-
-/// An event; its data is the job.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct JobEvent {
-    /// `running` until the last one, which has the final state.
-    id: String,
-    /// The job as JSON.
-    data: String,
 }
 
 /// Every job
@@ -98,10 +89,11 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27)),
     responses(
         (status = 200, description = "The job is done", body = JobAnswer, content_type = "application/json"),
-        (status = 202, description = "The job is accepted; Location has its path", body = JobAnswer,
-            content_type = "application/json", headers(("Location" = String, description = "The job's path"))),
+        (status = 202, description = "The job is accepted; Location leads to it", body = JobAnswer,
+            content_type = "application/json", headers(("Location" = String, description = "The job, relative to this path"))),
         JobChangeProblems,
-    )
+    ),
+    security((), ("token" = [])),
 )]
 pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     may_change(&app, &call)?;
@@ -113,7 +105,8 @@ pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     if job.state == JobIs::Done {
         return answer(StatusCode::OK, &job);
     }
-    let location = [(LOCATION, format!("/jobs/{n}"))];
+    // Relative, so that it leads there behind a path prefix too.
+    let location = [(LOCATION, format!("../jobs/{n}"))];
     Ok((location, answer(StatusCode::ACCEPTED, &job)?).into_response())
 }
 
@@ -126,7 +119,8 @@ pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     responses(
         (status = 200, description = "The job is cancelled", body = JobAnswer, content_type = "application/json"),
         JobChangeProblems,
-    )
+    ),
+    security((), ("token" = [])),
 )]
 pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     may_change(&app, &call)?;
@@ -145,26 +139,33 @@ pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Res
 
 /// A job as it changes
 ///
-/// Server-sent events, each with the job as JSON, at most four a second; the last one has the final state.
+/// Server-sent events, each with the job as JSON, at most four a second; the last one has the final state. An event's id
+/// is `running` until the last one, whose id is that state.
 #[utoipa::path(
     get, path = "/jobs/{n}/events", tag = "jobs",
     params(
         ("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27),
         ("Last-Event-ID" = inline(Option<String>), Header, description = "The last event seen, sent by a client that reconnects"),
+        ("lastEventId" = inline(Option<String>), Query, description = "The same from a client that cannot set the header, which wins"),
     ),
     responses(
-        (status = 200, description = "The events", body = JobEvent, content_type = "text/event-stream"),
+        (status = 200, description = "The events, as text", body = serde_json::Value, content_type = "text/event-stream", example = json!(
+            "id: done\ndata: {\"n\":8,\"state\":\"done\",\"tasks_done\":1,\"tasks_total\":1,\"progress\":1.0}\n\n"
+        )),
         (status = 204, description = "The last event seen was the final state; there is no more"),
         JobProblems,
     )
 )]
 pub async fn events(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
-    call.format(&call.parameters(&[])?, &[Format::Events])?;
+    let parameters = call.parameters(&[LAST_EVENT_ID_PARAMETER])?;
+    call.format(&parameters, &[Format::Events])?;
     let job = looked_at(&app, &n, &call).await?;
-    if job.state.is_final() && call.header(&events::LAST_EVENT_ID) == Some(job.state.name()) {
+    // The header is a browser's own, so it is the later one where a page's address has the parameter too.
+    let seen = call.header(&LAST_EVENT_ID).or_else(|| parameters.get(LAST_EVENT_ID_PARAMETER));
+    if job.state.is_final() && seen == Some(job.state.name()) {
         return Ok((StatusCode::NO_CONTENT, [(CACHE_CONTROL, "no-store")]).into_response());
     }
-    Ok(events::answer(&app, job.n, call.is_head()))
+    Ok(events::answer(&app, job.n))
 }
 
 /// Whether the caller may start and cancel jobs.
