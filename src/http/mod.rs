@@ -82,9 +82,9 @@ pub fn document(config: &Config) -> Document {
 }
 
 /// The service's state, with the jobs and finished counts that are in the data directory.
-pub async fn open(config: Config, access_log: AccessLog) -> App {
+pub fn open(config: Config, access_log: AccessLog) -> App {
     let document = document(&config);
-    App::open(config, document, access_log).await
+    App::open(config, document, access_log)
 }
 
 /// The whole service as a router.

@@ -3,7 +3,7 @@
 use crate::http::request::{Call, NoBody};
 use crate::http::response::{PlainProblems, Problem};
 use crate::http::state::App;
-use crate::jobs::State as JobState;
+use crate::runs::State as JobState;
 use crate::telemetry::metrics::Jobs;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
@@ -68,9 +68,8 @@ pub async fn metrics(State(app): State<App>, _: NoBody) -> impl IntoResponse {
 
 /// How the jobs are, for the metrics.
 fn jobs(app: &App) -> Jobs {
-    let jobs = app.jobs.list();
-    let storage_usable = jobs.is_ok();
-    let jobs = jobs.unwrap_or_default();
+    let storage_usable = app.runs.access().trouble().is_none();
+    let jobs = app.runs.list().unwrap_or_default();
     let number = |state| jobs.iter().filter(|job| job.state == state).count() as i64;
     Jobs {
         by_state: JobState::ALL.iter().map(|&state| (state.name(), number(state))).collect(),
