@@ -63,6 +63,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(verify::verify))
         .routes(routes!(complete::complete))
         .routes(routes!(trace::trace))
+        .routes(routes!(trace::profile::profile))
         .routes(routes!(count::count))
         .routes(routes!(estimate::estimate))
         .routes(routes!(jobs::list))

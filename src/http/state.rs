@@ -7,6 +7,7 @@ use crate::counts::Counts;
 use crate::jobs::{self, Jobs, Resume};
 use crate::queens::Board;
 use crate::queens::backtrack::Steps;
+use crate::queens::backtrack::trace::walk::Walks;
 use crate::telemetry::{AccessLog, Metrics};
 use axum::body::Bytes;
 use std::ops::Deref;
@@ -33,6 +34,8 @@ pub struct Inner {
     pub first_solutions: Flights<Solved>,
     /// The counts by the lecture's routine, by size.
     pub try_counts: Flights<Counted>,
+    /// The lecture's searches as far as they were walked.
+    pub walks: Walks,
     /// The long counts.
     pub jobs: Jobs,
     /// Bytes that request bodies may still take, all together.
@@ -90,6 +93,7 @@ impl App {
             counts,
             first_solutions: Flights::default(),
             try_counts: Flights::default(),
+            walks: Walks::default(),
             body_room: Arc::new(Semaphore::new(BODY_ROOM)),
             document,
             config,

@@ -3,4 +3,4 @@
 pub mod body;
 pub mod call;
 
-pub use call::{Arrival, Call, NoBody, RequestedSize};
+pub use call::{Arrival, Call, NoBody, Parameters, RequestedSize};
