@@ -5,11 +5,12 @@
 //! one function of the puzzle through the pool, and says it in the negotiated format (`response`). Every error is a
 //! problem (`response::problem`).
 //!
-//! The rooms use each other in one direction, `state` ← `response` ← `request` ← `routes` ← `document` ← this one;
-//! `edge` stands beside `routes`.
+//! The rooms use each other in one direction, `state` ← `response` ← `request` ← `routes` ← `page` ← `document` ← this
+//! one; `edge` stands beside `routes`.
 
 mod document;
 mod edge;
+mod page;
 mod request;
 mod response;
 mod routes;
@@ -69,7 +70,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::get, jobs::put, jobs::cancel))
         .routes(routes!(jobs::events))
-        .routes(routes!(service::index))
+        .routes(routes!(page::page))
+        .routes(routes!(page::file))
         .routes(routes!(service::healthz))
         .routes(routes!(service::readyz))
         .routes(routes!(service::metrics))

@@ -104,6 +104,11 @@ impl Call {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// All values of a header.
+    pub fn header_values(&self, name: &HeaderName) -> impl Iterator<Item = &HeaderValue> {
+        self.headers.get_all(name).iter()
+    }
+
     /// The bytes of a header, if it is there.
     #[must_use]
     pub fn header_bytes(&self, name: &HeaderName) -> Option<&[u8]> {
@@ -135,7 +140,8 @@ impl Call {
     }
 
     /// Whether the caller says it has the answer with this tag (RFC 9110, `If-None-Match`, compared weakly).
-    fn has(&self, tag: &str) -> bool {
+    #[must_use]
+    pub fn has(&self, tag: &str) -> bool {
         let opaque = |text: &str| text.strip_prefix("W/").unwrap_or(text).to_owned();
         let given = self.headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
         given.flat_map(|list| list.split(',')).map(str::trim).any(|one| one == "*" || opaque(one) == opaque(tag))

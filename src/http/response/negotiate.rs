@@ -113,6 +113,15 @@ pub fn by_accept<'a>(accept: impl IntoIterator<Item = &'a HeaderValue>, offered:
         .ok_or_else(|| not_acceptable("The Accept header takes none of the formats this route has."))
 }
 
+/// Whether these `Accept` headers like `text/html` better than JSON, as those of browsers do.
+pub fn prefers_html<'a>(accept: impl IntoIterator<Item = &'a HeaderValue>) -> bool {
+    let values = accept.into_iter().filter_map(|value| value.to_str().ok());
+    let ranges: Vec<_> = values.flat_map(|value| value.split(',')).filter_map(range).collect();
+    let Ok(accept) = Accept::from_str(&ranges.join(", ")) else { return false };
+    let types = [MediaType::new(names::APPLICATION, names::JSON), MediaType::new(names::TEXT, names::HTML)];
+    accept.negotiate(types.iter()) == Some(&types[1])
+}
+
 /// One element of an `Accept` header as a media range with at most a quality: other parameters (a character set,
 /// mostly) are left out, since no format here comes in several of them. `None` for what is no media range.
 fn range(element: &str) -> Option<String> {
@@ -158,6 +167,25 @@ mod tests {
         ] {
             assert_eq!(negotiate(accept), Ok(format), "{accept:?}");
         }
+    }
+
+    #[test]
+    fn browsers_prefer_html() {
+        for (accept, html) in [
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", true),
+            ("text/html", true),
+            ("text/*", true),
+            ("application/json;q=0.5, text/html;q=0.6", true),
+            ("application/json, text/html;q=0.9", false),
+            ("*/*", false),
+            ("*", false),
+            ("", false),
+            ("application/xml", false),
+            ("text/html;q=0", false),
+        ] {
+            assert_eq!(prefers_html([&HeaderValue::from_static(accept)]), html, "{accept}");
+        }
+        assert!(!prefers_html([]));
     }
 
     #[test]
