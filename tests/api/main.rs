@@ -12,6 +12,7 @@ mod estimate;
 mod headers;
 mod jobs;
 mod load;
+mod page;
 mod shutdown;
 mod solutions;
 mod solve;

@@ -204,6 +204,7 @@ run('page, watch', {
     await page.waitForFunction(() => location.hash === '#/watch/8/18');
     const length = await page.evaluate(() => history.length);
     await to(page, 19, () => page.keyboard.press('ArrowRight'));
+    await page.waitForFunction(() => location.hash === '#/watch/8/19');
     await page.reload();
     await at(page, 19);
     assert.strictEqual(await page.evaluate(() => history.length), length);

@@ -119,12 +119,18 @@ let timer = 0;
 let last = -Infinity;
 
 /**
- * Writes the place into the address without new history, at most once a second.
+ * Writes the place into the address without new history: soon where one stays, else at most once a second. Browsers
+ * refuse more than a few a second.
  * @param {Place} place
+ * @param {boolean} [stays]
  */
-export function note(place) {
+export function note(place, stays = true) {
   due = format(place);
-  if (!timer) timer = window.setTimeout(flush, Math.max(0, last + 1000 - performance.now()));
+  if (stays) {
+    clearTimeout(timer);
+    timer = 0;
+  }
+  if (!timer) timer = window.setTimeout(flush, Math.max(0, last + (stays ? 200 : 1000) - performance.now()));
 }
 
 /** Writes what is due now. */

@@ -1,11 +1,11 @@
 // The page's frame: which view is open, in which language.
 
 import * as address from './address.js';
-import { h, set, write } from './dom.js';
+import { CROWN } from './board.js';
+import { icon } from './controls.js';
+import { h, s, set, write } from './dom.js';
 import { language, load, t, wanted } from './i18n.js';
 import * as trouble from './trouble.js';
-import { CROWN } from './board.js';
-import { s } from './dom.js';
 
 /**
  * A view that is open. `go` moves it to another place without opening it anew, if it can.
@@ -96,7 +96,7 @@ function frame() {
         link('watch', 'nav.watch'), link('try', 'nav.try'), link('solutions', 'nav.solutions'), link('counts', 'nav.counts')),
       h('div', { class: 'settings' },
         h('a', { class: 'reference', href: 'docs/' }, t('nav.reference')),
-        h('button', { type: 'button', class: 'size', 'aria-pressed': String(document.documentElement.classList.contains('large')), 'aria-label': t('size'), title: t('size'), click: toggleSize }, 'A+'),
+        h('button', { type: 'button', class: 'size icon-button', 'aria-pressed': String(document.documentElement.classList.contains('large')), 'aria-label': t('size'), title: t('size'), click: toggleSize }, icon('size')),
         h('button', { type: 'button', class: 'language', lang: language() === 'en' ? 'zh-Hans' : 'en', click: () => void switchLanguage() }, other))),
     complaints, troubles, main,
   );

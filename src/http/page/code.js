@@ -23,7 +23,7 @@ export function code(all) {
     '      if q = 0: Move-Off(s, j)',
     '  return q',
   ].map((text) => h('li', {}, h('code', {}, text)));
-  const element = h('ol', { class: 'code' }, ...lines);
+  const element = h('ol', { class: 'code scroll', tabindex: 0, 'aria-label': t('watch.code') }, ...lines);
   return {
     element,
     /** @param {State} state */

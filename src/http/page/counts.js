@@ -26,7 +26,7 @@ export function open() {
   const refused = h('div');
   const rows = Array.from({ length: PUBLISHED }, (_, i) => row(i + 1, change));
   const source = h('p', { class: 'hint' });
-  const picture = h('div', {}, h('p', { class: 'hint' }, t('loading')));
+  const picture = h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': t('counts.plot') }, h('p', { class: 'hint' }, t('loading')));
   const heads = /** @type {const} */ (['counts.here', 'counts.published', 'counts.fundamental', 'counts.half', 'counts.quarter']);
   const element = h('section', { class: 'counts' },
     h('div', { class: 'intro' }, h('h1', {}, t('counts.heading')), h('p', { class: 'lead' }, t('counts.lead'))),

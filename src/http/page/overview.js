@@ -23,7 +23,7 @@ export function overview(n, profile, label, go) {
     const [from, to] = [x(bucket.from), x(buckets[k + 1]?.from ?? events)];
     const [low, high] = bucket.rows;
     deep.push(`M${round(from)} ${round(HEIGHT - high * unit)}H${round(to)}V${round(HEIGHT - (low - 1) * unit)}H${round(from)}z`);
-    if (bucket.solutions) solutions.push(`M${round((from + to) / 2)} 0V${HEIGHT}`);
+    if (bucket.solutions) solutions.push(`M${round((from + to) / 2)} 0V9`);
   });
   const cursor = s('line', { class: 'cursor', y1: 0, y2: HEIGHT });
   const past = s('rect', { class: 'past', x: 0, y: 0, height: HEIGHT });

@@ -53,7 +53,7 @@ export function tree(events, label, go) {
   const depth = Math.max(...all.map((call) => call.depth)) + 1;
   const y = (/** @type {Call} */ call) => call.depth * LEVEL + LEVEL / 2;
   const pad = Math.max(0, 120 - width) / 2;
-  const element = s('svg', { class: 'tree', viewBox: `${-pad} 0 ${width + 2 * pad} ${depth * LEVEL}`, role: 'img', 'aria-label': label });
+  const element = s('svg', { class: 'tree', viewBox: `${-pad} 0 ${width + 2 * pad} ${depth * LEVEL}`, role: 'img', 'aria-label': label, preserveAspectRatio: 'xMidYMin' });
   for (const call of all) {
     const up = call.parent;
     const edge = up && s('path', { d: `M${up.x} ${y(up)}C${up.x} ${y(up) + LEVEL / 2} ${call.x} ${y(call) - LEVEL / 2} ${call.x} ${y(call)}` });

@@ -290,7 +290,7 @@ export function open({ n, all, i: wantedEvent }) {
       spoken = performance.now();
       write(aloud, text);
     }
-    if (at === wantedEvent || profile) note({ view: 'watch', n, all, i: at });
+    if (at === wantedEvent || profile) note({ view: 'watch', n, all, i: at }, still);
   }
 
   /** What the event is about, on the board. */
