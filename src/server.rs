@@ -35,7 +35,6 @@ use tower::ServiceExt as _;
 pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, shutdown: CancellationToken) {
     let connections = Arc::new(Semaphore::new(config.max_connections as usize));
     let app = http::open(config, access_log).await;
-    let _upkeep = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(upkeep(app.clone())));
     let server = Server {
         connections,
         router: router(app.clone()),
@@ -62,14 +61,6 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
         tracing::warn!(connections = server.tasks.len(), "the drain time is over; open connections are cut off");
     }
     server.cut_off.cancel();
-}
-
-/// Keeps the metrics from growing between two readings.
-async fn upkeep(app: App) {
-    loop {
-        sleep(Duration::from_secs(5)).await;
-        app.metrics.fold();
-    }
 }
 
 struct Server {
@@ -133,13 +124,13 @@ impl Server {
             Arc::clone(&self.make_room),
         );
         let (app, cut_off) = (self.app.clone(), self.cut_off.clone());
-        app.metrics.connection_opened();
+        app.metrics.connections.inc();
         let task = async move {
             tokio::select! {
                 () = connection => {}
                 () = cut_off.cancelled() => {}
             }
-            app.metrics.connection_closed();
+            app.metrics.connections.dec();
             drop(permit);
         };
         if late {

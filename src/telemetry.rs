@@ -3,9 +3,11 @@
 //! Everything is written to standard error by a thread of its own: a request never waits for a slow terminal or
 //! pipe, and lines are dropped rather than memory filled when the reader falls far behind.
 
+pub mod metrics;
+
+pub use metrics::Metrics;
+
 use crate::config::{Config, LogForm};
-use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use serde::Serialize;
 use std::any::Any;
 use std::io::{IsTerminal as _, Write as _};
@@ -143,88 +145,6 @@ impl AccessLog {
             line.push(b'\n');
             let _ = writer.write_all(&line); // lossy: a full buffer drops the line
         }
-    }
-}
-
-/// The metrics of one service.
-pub struct Metrics {
-    recorder: PrometheusRecorder,
-    handle: PrometheusHandle,
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        let buckets = [0.000_1, 0.000_5, 0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
-        // Only an empty list of buckets is refused; the plain recorder renders summaries instead.
-        let builder = PrometheusBuilder::new().set_buckets(&buckets).unwrap_or_else(|_| PrometheusBuilder::new());
-        let recorder = builder.build_recorder();
-        let metrics = Self { handle: recorder.handle(), recorder };
-        metrics.record(|| {
-            describe_counter!("http_requests_total", "Requests by matched route, method and status");
-            describe_histogram!(
-                "http_request_duration_seconds",
-                Unit::Seconds,
-                "From arrival to the end of the answer"
-            );
-            describe_gauge!("http_requests_in_flight", "Requests that are being answered");
-            describe_gauge!("http_connections", "Open connections");
-            describe_gauge!("searches_running", "Searches that run on the pool");
-            describe_gauge!("searches_waiting", "Searches that wait for a worker");
-        });
-        metrics
-    }
-}
-
-impl Metrics {
-    /// The recorder belongs to a service, not to the process, so that several services in one process (as in tests)
-    /// do not count into each other's numbers.
-    fn record(&self, numbers: impl FnOnce()) {
-        metrics::with_local_recorder(&self.recorder, numbers);
-    }
-
-    /// All metrics in the Prometheus text format.
-    #[must_use]
-    pub fn render(&self) -> String {
-        self.handle.render()
-    }
-
-    /// Folds what was recorded since into the histograms; without it they grow until the next [`render`](Self::render).
-    pub fn fold(&self) {
-        self.handle.run_upkeep();
-    }
-
-    /// Counts a request that has ended. `route` is the matched route's pattern, never a raw path.
-    pub fn request_ended(&self, route: &str, method: &'static str, status: u16, took: Duration) {
-        let (route, status) = (route.to_owned(), status.to_string());
-        self.record(|| {
-            counter!("http_requests_total", "route" => route.clone(), "method" => method, "status" => status)
-                .increment(1);
-            histogram!("http_request_duration_seconds", "route" => route).record(took);
-            gauge!("http_requests_in_flight").decrement(1.0);
-        });
-    }
-
-    /// One more request is being answered.
-    pub fn request_began(&self) {
-        self.record(|| gauge!("http_requests_in_flight").increment(1.0));
-    }
-
-    /// One more connection is open.
-    pub fn connection_opened(&self) {
-        self.record(|| gauge!("http_connections").increment(1.0));
-    }
-
-    /// A connection has ended.
-    pub fn connection_closed(&self) {
-        self.record(|| gauge!("http_connections").decrement(1.0));
-    }
-
-    /// How busy the pool is.
-    pub fn searches(&self, running: usize, waiting: usize) {
-        self.record(|| {
-            gauge!("searches_running").set(running as f64);
-            gauge!("searches_waiting").set(waiting as f64);
-        });
     }
 }
 

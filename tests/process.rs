@@ -204,7 +204,7 @@ fn either_signal_ends_a_heavy_count_in_order() {
     for signal in ["TERM", "INT"] {
         let mut service = Service::start(&["--max-count", "27"]);
         let mut heavy = service.ask("/count/27");
-        while service.answer("/metrics").contains("searches_running 0") {}
+        while service.answer("/metrics").contains("nqueens_searches_running 0") {}
         service.signal(signal);
         assert_eq!(service.exit_code(Duration::from_secs(3)), Some(0));
         let mut answer = String::new();
@@ -232,9 +232,9 @@ fn one_access_line_a_request_however_it_ends() {
     assert!(service.answer("/solve/8?method=try").starts_with("HTTP/1.1 200"));
     assert!(service.answer("/solve/%0a").starts_with("HTTP/1.1 400"));
     let heavy = service.ask("/count/27");
-    while service.answer("/metrics").contains("searches_running 0") {}
+    while service.answer("/metrics").contains("nqueens_searches_running 0") {}
     drop(heavy);
-    while !service.answer("/metrics").contains("searches_running 0") {}
+    while !service.answer("/metrics").contains("nqueens_searches_running 0") {}
     service.signal("TERM");
     assert_eq!(service.exit_code(Duration::from_secs(3)), Some(0));
     let log = service.rest_of_log();

@@ -90,7 +90,7 @@ const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 impl Record {
     fn begin(app: &App, request: &Request) -> Self {
-        app.metrics.request_began();
+        app.metrics.requests_in_flight.inc();
         Self {
             app: app.clone(),
             arrival: Instant::now(),
@@ -113,6 +113,7 @@ impl Drop for Record {
     fn drop(&mut self) {
         let (took, status) = (self.arrival.elapsed(), self.status.as_u16());
         let route = self.route.as_ref().map_or("unmatched", MatchedPath::as_str);
+        self.app.metrics.requests_in_flight.dec();
         self.app.metrics.request_ended(route, method_label(&self.method), status, took);
         let path = self.uri.path_and_query().map_or("", |path| path.as_str());
         let (method, bytes, peer, id) = (self.method.as_str(), self.bytes, self.peer, self.id_text());

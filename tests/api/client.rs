@@ -90,7 +90,7 @@ impl Service {
     /// Waits until no search runs or waits, for at most a second.
     pub async fn idle(&self) {
         let idle = async {
-            while self.metric("searches_running").await + self.metric("searches_waiting").await > 0.0 {
+            while self.metric("nqueens_searches_running").await + self.metric("nqueens_searches_waiting").await > 0.0 {
                 tokio::task::yield_now().await;
             }
         };

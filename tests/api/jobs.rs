@@ -154,7 +154,7 @@ async fn count_does_not_wait_for_a_job_that_waits_for_requests() {
         }
     };
     let asked = async {
-        while service.metric("searches_waiting").await < 2.0 {
+        while service.metric("nqueens_searches_waiting").await < 2.0 {
             tokio::task::yield_now().await;
         }
         assert_eq!(service.put(12).await.status, 202);

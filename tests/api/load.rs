@@ -64,7 +64,10 @@ async fn the_surplus_is_turned_away_at_once_and_the_rest_of_the_service_does_not
         assert!(answer.starts_with("http/1.1 503 ") && answer.contains("retry-after: 1"), "{answer}");
         assert!(answer.contains("urn:nqueens:problem:overloaded"), "{answer}");
     }
-    assert_eq!((service.metric("searches_running").await, service.metric("searches_waiting").await), (1.0, 2.0));
+    assert_eq!(
+        (service.metric("nqueens_searches_running").await, service.metric("nqueens_searches_waiting").await),
+        (1.0, 2.0)
+    );
     service.get("/solve/61?method=try").await.is_problem(503, "overloaded");
     for path in ["/solve/8", "/healthz", "/readyz", "/solve/1000", "/count/27?method=published"] {
         assert_eq!(service.get(path).await.status, 200, "{path}");

@@ -26,7 +26,7 @@ async fn a_search_under_way_is_told_and_its_caller_too() {
     let begun = Instant::now();
     let heavy = service.get("/count/27");
     let stop = async {
-        while service.metric("searches_running").await < 1.0 {
+        while service.metric("nqueens_searches_running").await < 1.0 {
             tokio::task::yield_now().await;
         }
         service.shut_down();

@@ -187,7 +187,8 @@ async fn readers_that_do_not_read_hold_no_permit() {
     }
     // All of them are full by now or soon, and then nothing runs, though forty answers are under way.
     let quiet = async {
-        while service.metric("searches_running").await + service.metric("searches_waiting").await > 0.0 {
+        while service.metric("nqueens_searches_running").await + service.metric("nqueens_searches_waiting").await > 0.0
+        {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

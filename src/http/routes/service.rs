@@ -3,6 +3,8 @@
 use crate::http::request::{Call, NoBody};
 use crate::http::response::{PlainProblems, Problem};
 use crate::http::state::App;
+use crate::jobs::State as JobState;
+use crate::telemetry::metrics::Jobs;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -14,6 +16,7 @@ use std::sync::{Arc, LazyLock};
 use utoipa::ToSchema;
 
 const JSON: &str = "application/json";
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// For answers that change only with a new version or configuration.
 const FOR_A_WHILE: (HeaderName, &str) = (CACHE_CONTROL, "public, max-age=300");
 
@@ -54,8 +57,21 @@ pub async fn readyz(State(app): State<App>, _: NoBody) -> Result<Json<Health>, P
 ))]
 pub async fn metrics(State(app): State<App>, _: NoBody) -> impl IntoResponse {
     let load = app.pool.load();
-    app.metrics.searches(load.running, load.waiting);
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.render())
+    let text = app.metrics.render(load.running, load.waiting, &jobs(&app));
+    ([(CONTENT_TYPE, METRICS)], text)
+}
+
+/// How the jobs are, for the metrics.
+fn jobs(app: &App) -> Jobs {
+    let jobs = app.jobs.list();
+    let storage_usable = jobs.is_ok();
+    let jobs = jobs.unwrap_or_default();
+    let number = |state| jobs.iter().filter(|job| job.state == state).count() as i64;
+    Jobs {
+        by_state: JobState::ALL.iter().map(|&state| (state.name(), number(state))).collect(),
+        tasks: jobs.iter().map(|job| (job.n.get(), job.tasks_done, job.tasks_total)).collect(),
+        storage_usable,
+    }
 }
 
 /// This API's OpenAPI document, as YAML
