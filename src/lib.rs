@@ -7,8 +7,8 @@
 //! - [`compute`]: the one bounded pool on which every search runs, and flights that equal requests share.
 //! - [`counts`]: finished counts, and the one search for each n under way.
 //! - [`jobs`]: long counts that survive a restart, with a ledger of finished tasks.
-//! - [`http`]: `request` (what came in), `response` (what goes out, errors too), `routes` (a file a resource), and the
-//!   edge that every request passes. `tests/house.rs` holds the order of all rooms.
+//! - [`http`]: `request` (what came in), `response` (what goes out, errors too), `routes` (a file a resource), `page`
+//!   (the web page), and the edge that every request passes. `tests/house.rs` holds the order of all rooms.
 //! - [`server`]: the listener, its deadlines and its orderly end.
 //! - [`cli`]: the subcommands that do not serve.
 //! - [`config`]: every knob. [`telemetry`]: logs and metrics.
