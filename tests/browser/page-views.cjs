@@ -15,7 +15,7 @@ const queens = (page) => page.$$eval('.queen[data-square]', (all) => all.map((on
 const words = (page) => page.evaluate(() => {
   const found = [document.title];
   for (const element of document.querySelectorAll('body *')) {
-    if (element.closest('.language, script, .detail')) continue;
+    if (element.closest('.language, script, noscript, .detail')) continue;
     for (const name of ['aria-label', 'title', 'aria-valuetext']) if (element.hasAttribute(name)) found.push(element.getAttribute(name));
     for (const node of element.childNodes) if (node.nodeType === Node.TEXT_NODE && node.data.trim()) found.push(node.data.trim());
   }
@@ -186,7 +186,7 @@ run('page, views', {
       const fields = (text) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort();
       assert.deepStrictEqual(fields(zh[key]), fields(en[key]), key);
     }
-    const code = /Try|Safe|Record|Move-Off|while|if|else|return|Enter|Space|Home|End|Shift|curl|SVG|OEIS|nqueens/g;
+    const code = /Try|Safe|and|Record|Move-Off|while|if|else|return|Enter|Space|Home|End|Shift|curl|SVG|OEIS|nqueens/g;
     for (const hash of ['#/watch/8/40', '#/watch/4/all/60', '#/try/1,1,0,0,0', '#/solutions/5', '#/counts', '#/watch/77/3']) {
       for (const lang of ['en', 'zh']) {
         const { page, end } = await visit(browser, `?lang=${lang}${hash}`);

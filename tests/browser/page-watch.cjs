@@ -30,7 +30,7 @@ function replay(n, events) {
     if (op === 'move_off') queens.pop();
     if (op === 'solution') { steps.solutions += 1; open.at(-1).q = 1; }
     if (op === 'return') { open.pop(); if (ok && open.length) open.at(-1).q = 1; }
-    note(op === 'solution' ? 'if s = n: q ← 1, put out B' : line[op]);
+    note(op === 'solution' ? 'if s = n: q ← 1, output B' : line[op]);
   }
   return states;
 }

@@ -27,7 +27,9 @@ function strip(name, first, length, label) {
     set(cell, 'data-named', at % every === 0 || at === length - 1);
     return { cell, value, shown: -1 };
   });
-  const svg = s('svg', { class: `strip ${name}`, viewBox: `0 0 ${length * W} ${TOP + H + 1}`, role: 'img', 'aria-label': label, width: length * 24 }, ...cells.map(({ cell }) => cell));
+  const svg = s('svg', { class: `strip ${name}`, viewBox: `0 0 ${length * W} ${TOP + H + 1}`, role: 'img', 'aria-label': label }, ...cells.map(({ cell }) => cell));
+  svg.style.width = `${length * 1.6}rem`;
+  svg.style.minWidth = `${length * 11}px`; // smaller it could not be read
   return {
     element: h('figure', { class: `array array-${name}` }, h('figcaption', {}, label), svg),
     /** @param {number[]} values @param {number | null} lit the index that the event is about */

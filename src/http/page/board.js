@@ -4,7 +4,6 @@ import { s, set } from './dom.js';
 
 export const CROWN = 'M1.4 2.9 3.2 5.6 5 1.9l1.8 3.7 1.8-2.7-.9 4.4H2.3zM2.3 7.8h5.4v.9H2.3z';
 const CELL = 10;
-const EDGE = 6;
 
 /** @typedef {'C' | 'D' | 'U'} Line */
 
@@ -19,14 +18,20 @@ export class Board {
   constructor(n, label) {
     this.n = n;
     const size = n * CELL;
+    // On large boards only some of the labels have room, and need to be larger.
+    const scale = Math.max(1, n / 14);
+    const edge = 6 * scale;
+    const every = n > 22 ? 4 : n > 14 ? 2 : 1;
     this.squares = s('g', { class: 'squares' });
     this.lines = s('g', { class: 'lines', 'aria-hidden': 'true' });
     this.queens = s('g', { class: 'queens', 'aria-hidden': 'true' });
     this.marks = s('g', { class: 'marks', 'aria-hidden': 'true' });
-    const labels = s('g', { class: 'labels', 'aria-hidden': 'true' });
+    const labels = s('g', { class: 'labels', 'aria-hidden': 'true', 'font-size': 3.4 * scale });
     for (let row = 1; row <= n; row += 1) {
-      labels.append(s('text', { x: -EDGE / 2, y: this.y(row) + CELL / 2 }, row));
-      labels.append(s('text', { x: this.x(row) + CELL / 2, y: size + EDGE / 2 }, row));
+      if (row === 1 || row % every === 0) {
+        labels.append(s('text', { x: -edge / 2, y: this.y(row) + CELL / 2 }, row));
+        labels.append(s('text', { x: this.x(row) + CELL / 2, y: size + edge / 2 }, row));
+      }
       for (let column = 1; column <= n; column += 1) {
         const dark = (row + column) % 2 === 0;
         this.squares.append(
@@ -45,7 +50,7 @@ export class Board {
     const frame = s('rect', { class: 'frame', x: 0, y: 0, width: size, height: size });
     this.element = s(
       'svg',
-      { class: 'board', viewBox: `${-EDGE} -1 ${size + EDGE + 1} ${size + EDGE + 1}`, role: 'img', 'aria-label': label },
+      { class: 'board', viewBox: `${-edge} -1 ${size + edge + 1} ${size + edge + 1}`, role: 'img', 'aria-label': label },
       this.squares, frame, this.lines, this.queens, this.marks, labels,
     );
   }

@@ -36,7 +36,7 @@ export default {
   'watch.first': 'to the first solution',
   'watch.all': 'through all solutions (n ≤ 12)',
   'watch.code': 'The routine',
-  'watch.output': 'put out B',
+  'watch.output': 'output B',
   'watch.stack': 'Open calls',
   'watch.stack.call': 'call',
   'watch.stack.none': 'No call is open.',
