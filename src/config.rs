@@ -122,7 +122,7 @@ pub struct Config {
     /// The largest n of /jobs
     #[arg(long, env = "NQUEENS_MAX_JOB", value_name = "N", default_value_t = MAX_JOB_DEFAULT, value_parser = number(1, Plan::MAX))]
     pub max_job: u32,
-    /// Connections at once; more wait to be accepted
+    /// Connections at once; one more takes the place of an idle one, or is answered 503
     #[arg(long, env = "NQUEENS_MAX_CONNECTIONS", value_name = "N", default_value = "1024", value_parser = number(1, 100_000))]
     pub max_connections: u32,
     /// How long a connection may take to send a request's header, from its opening or the header's first byte

@@ -1,45 +1,42 @@
 //! The listener: a cap on connections, deadlines on silent ones, and an orderly end.
 //!
-//! A connection goes through phases. From its opening, or from the first byte of a further request, its header must
-//! be complete within the header timeout; while a request is answered there is no deadline on reading, since the
-//! handlers have theirs; then it may be idle for the keep-alive time. The HTTP library has one timeout for the first
-//! and the last of these, so the deadlines are kept here, around the socket. A reader that takes no byte of its
-//! answer for the whole of the stream time limit is given up too. A caller whose body is refused while it still sends it
-//! is listened to a little longer, so that it reads why.
+//! A connection goes through phases (`phase`), from which follows what it may wait for: a request's header, the next
+//! request, a reader that takes nothing. The HTTP library has one timeout for the first and the second of these, so
+//! the deadlines are kept here, around its connection (`connection`), from what its socket sees (`socket`). A caller
+//! whose body is refused while it still sends it is listened to a little longer, so that it reads why. One that closes
+//! its sending side is answered if that is soon, and else taken for gone.
 
-mod deadlines;
+mod alarm;
+mod connection;
+mod phase;
+mod places;
+mod socket;
 
 use crate::config::Config;
-use crate::http::{self, App, Peer, router};
+use crate::http::{self, App, router};
 use crate::telemetry::AccessLog;
 use axum::Router;
-use axum::extract::Request;
-use deadlines::Guarded;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use connection::Connection;
+use phase::{Limits, Shared};
+use places::{Place, Places};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::ServiceExt as _;
 
 /// Serves on `listener` until `shutdown` is cancelled, then ends in order: new requests are turned away and every
 /// search is stopped at once; requests under way have the drain time to end; what is left then is cut off.
 pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, shutdown: CancellationToken) {
-    let connections = Arc::new(Semaphore::new(config.max_connections as usize));
+    let places = Places::new(config.max_connections as usize);
     let app = http::open(config, access_log).await;
     let server = Server {
-        connections,
+        places,
         router: router(app.clone()),
         app,
-        make_room: Arc::default(),
         ending: CancellationToken::new(),
         cut_off: CancellationToken::new(),
         tasks: TaskTracker::new(),
@@ -66,9 +63,7 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
 struct Server {
     app: App,
     router: Router,
-    connections: Arc<Semaphore>,
-    /// Idle connections should make room for one that waits to be accepted.
-    make_room: Arc<Notify>,
+    places: Arc<Places>,
     /// Connections should end after the request under way.
     ending: CancellationToken,
     /// Connections should end now.
@@ -77,17 +72,16 @@ struct Server {
 }
 
 impl Server {
-    /// Accepts connections for ever. At the cap, idle ones are closed, and new ones wait in the kernel's backlog until
-    /// there is room.
+    /// Accepts connections for ever. Those for which there is no place, not even beyond the cap, wait in the kernel's
+    /// backlog.
     async fn accept(&self, listener: &TcpListener) {
         let mut pause = Duration::ZERO;
         loop {
-            let permit = self.room().await;
             match listener.accept().await {
                 Ok((stream, peer)) => {
                     pause = Duration::ZERO;
-                    let _ = stream.set_nodelay(true); // answers are written whole; waiting for more helps nobody
-                    self.spawn(stream, peer, permit);
+                    let place = self.places.enter().await;
+                    self.spawn(stream, peer, place);
                 }
                 Err(error) if is_about_one_connection(&error) => {}
                 Err(error) => {
@@ -100,38 +94,27 @@ impl Server {
         }
     }
 
-    /// Waits until there may be one more connection.
-    async fn room(&self) -> OwnedSemaphorePermit {
-        loop {
-            let room = Arc::clone(&self.connections).acquire_owned();
-            // The semaphore is never closed, so all that can go wrong is that it takes too long.
-            if let Ok(Ok(permit)) = timeout(MAKE_ROOM_EVERY, room).await {
-                return permit;
-            }
-            self.make_room.notify_waiters();
-        }
-    }
-
-    fn spawn(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
+    fn spawn(&self, stream: TcpStream, peer: SocketAddr, place: Place) {
         // One that came when the service was ending already is answered so, but not waited for.
         let late = self.ending.is_cancelled();
-        let ending = if late { CancellationToken::new() } else { self.ending.clone() };
-        let connection = serve(
-            Guarded::new(stream, &self.app.config),
-            peer,
-            self.router.clone(),
-            ending,
-            Arc::clone(&self.make_room),
-        );
-        let (app, cut_off) = (self.app.clone(), self.cut_off.clone());
+        let please_end = if late { CancellationToken::new() } else { self.ending.child_token() };
+        let (app, router, cut_off) = (self.app.clone(), self.router.clone(), self.cut_off.clone());
+        let places = Arc::clone(&self.places);
         app.metrics.connections.inc();
         let task = async move {
+            let connection = async {
+                let place = places.settle(place).await;
+                let (phase, beyond) = (Shared::opened(), place.beyond);
+                let _registered = places.register(phase.clone(), please_end.clone());
+                let limits = limits(&app.config, beyond);
+                Connection { stream, peer, phase, limits, beyond, please_end }.serve(router).await;
+                drop(place);
+            };
             tokio::select! {
                 () = connection => {}
                 () = cut_off.cancelled() => {}
             }
             app.metrics.connections.dec();
-            drop(permit);
         };
         if late {
             tokio::spawn(task);
@@ -141,44 +124,16 @@ impl Server {
     }
 }
 
-/// How long a full house waits before it looks for idle connections to close.
-const MAKE_ROOM_EVERY: Duration = Duration::from_millis(100);
+/// A place beyond the cap is wanted by the next one, so whoever has it must ask at once.
+const HEADER_TIMEOUT_BEYOND: Duration = Duration::from_secs(1);
 
-/// How many bytes of a request's header, and of an answer that its reader does not take, a connection may hold.
-const BUFFER: usize = 64 << 10;
-
-/// Serves one connection to its end.
-async fn serve(
-    stream: Guarded<TcpStream>,
-    peer: SocketAddr,
-    router: Router,
-    ending: CancellationToken,
-    make_room: Arc<Notify>,
-) {
-    let (phase, its_phase) = (stream.phase(), stream.phase());
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let answering = phase.answering();
-        let mut request = request.map(|body| axum::body::Body::new(phase.noting_end_of(body)));
-        request.extensions_mut().insert(Peer(peer));
-        let answer = router.clone().oneshot(request as Request);
-        async move { answer.await.map(|response| response.map(|body| answering.until_end_of(body))) }
-    });
-    let connection = http1::Builder::new()
-        .timer(hyper_util::rt::TokioTimer::new())
-        .header_read_timeout(None)
-        .max_buf_size(BUFFER)
-        .serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
-    // An error here is the caller's: it left, was too slow, or did not speak HTTP. Its access line tells enough.
-    loop {
-        tokio::select! {
-            ended = connection.as_mut() => { let _ = ended; return; }
-            () = ending.cancelled() => break,
-            () = make_room.notified() => if its_phase.is_idle() { break },
-        }
+fn limits(config: &Config, beyond: bool) -> Limits {
+    let header = config.header_timeout;
+    Limits {
+        header: if beyond { header.min(HEADER_TIMEOUT_BEYOND) } else { header },
+        keep_alive: config.keep_alive,
+        stall: config.stream_time_limit,
     }
-    connection.as_mut().graceful_shutdown(); // at once where idle, else after the request under way
-    let _ = connection.await;
 }
 
 /// Whether accepting failed for the sake of one connection alone, which was gone before it was accepted.

@@ -14,6 +14,7 @@ const HOUSE: &[&str] = &[
     "compute",
     "counts",
     "jobs",
+    "http::watched",
     "http::state",
     "http::response",
     "http::request",

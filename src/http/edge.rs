@@ -4,6 +4,7 @@
 use crate::http::request::Arrival;
 use crate::http::response::problem::{InternalMessage, Problem};
 use crate::http::state::App;
+use crate::http::watched::{Watch, Watched};
 use crate::telemetry::Access;
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};
@@ -11,13 +12,11 @@ use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::Frame;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -26,6 +25,10 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 /// The caller's address, which the server adds to each request as an extension.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
+
+/// Marks a request, as an extension, that came over a connection beyond the cap.
+#[derive(Clone, Copy, Debug)]
+pub struct Beyond;
 
 /// Takes a request in, lets it be answered, and sends the answer out.
 pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> Response {
@@ -44,15 +47,22 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
     if let Ok(timing) = HeaderValue::try_from(format!("total;dur={took:.3}")) {
         headers.insert(SERVER_TIMING, timing);
     }
-    response.map(|body| Body::new(Recorded { body, record }))
+    response.map(|body| Body::new(Watched::new(body, record)))
 }
 
-/// Turns a request away that comes when the service is ending, unless it is about the service itself. Within the
-/// cross-origin rules, so that a page's script can read why.
-pub async fn unless_ending(State(app): State<App>, request: Request, next: Next) -> Response {
+/// Turns a request away that comes when the service is ending or over one connection too many, unless it is about the
+/// service itself. Within the cross-origin rules, so that a page's script can read why.
+pub async fn unless_turned_away(State(app): State<App>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    let about_itself = matches!(route, Some("/healthz" | "/readyz" | "/metrics"));
-    if app.is_ending() && !about_itself { Problem::ShuttingDown.into_response() } else { next.run(request).await }
+    if matches!(route, Some("/healthz" | "/readyz" | "/metrics")) {
+        next.run(request).await
+    } else if app.is_ending() {
+        Problem::ShuttingDown.into_response()
+    } else if request.extensions().get::<Beyond>().is_some() {
+        Problem::TooManyConnections.into_response()
+    } else {
+        next.run(request).await
+    }
 }
 
 /// The caller's id if it is short and plain, else a new one.
@@ -109,6 +119,12 @@ impl Record {
     }
 }
 
+impl Watch<Body> for Record {
+    fn sees(&mut self, _: &Body, frame: Option<&Frame<Bytes>>) {
+        self.bytes += frame.and_then(Frame::data_ref).map_or(0, |data| data.len() as u64);
+    }
+}
+
 impl Drop for Record {
     fn drop(&mut self) {
         let (took, status) = (self.arrival.elapsed(), self.status.as_u16());
@@ -131,32 +147,5 @@ fn method_label(method: &Method) -> &'static str {
         Method::DELETE => "DELETE",
         Method::OPTIONS => "OPTIONS",
         _ => "other",
-    }
-}
-
-/// A body that holds its request's record until its end.
-struct Recorded {
-    body: Body,
-    record: Record,
-}
-
-impl HttpBody for Recorded {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        if let Some(Ok(data)) = frame.as_ref().map(|frame| frame.as_ref().map(Frame::data_ref)) {
-            self.record.bytes += data.map_or(0, |data| data.len() as u64);
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -15,10 +15,12 @@ mod request;
 mod response;
 mod routes;
 mod state;
+mod watched;
 
-pub use edge::Peer;
+pub use edge::{Beyond, Peer};
 pub use routes::count::counted_json;
 pub use state::{App, Document};
+pub use watched::{Watch, Watched};
 
 use crate::config::Config;
 use crate::telemetry::AccessLog;
@@ -103,7 +105,7 @@ pub fn router(app: App) -> Router {
         .layer((
             from_fn_with_state(app.clone(), edge::edge),
             option_layer(cors),
-            from_fn_with_state(app.clone(), edge::unless_ending),
+            from_fn_with_state(app.clone(), edge::unless_turned_away),
             CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(compressible()),
             CatchPanicLayer::custom(|payload: Box<dyn std::any::Any + Send>| {
                 Problem::Internal { message: panic_message(payload.as_ref()) }.into_response()

@@ -87,14 +87,23 @@ impl Service {
         line.unwrap_or_else(|| panic!("no {name}")).parse().expect("a number")
     }
 
-    /// Waits until no search runs or waits, for at most a second.
+    /// How many requests of a route have ended with this status.
+    pub async fn ended_with(&self, route: &str, status: u16) -> u64 {
+        let text = self.get("/metrics").await.text();
+        let (route, status) = (format!("route=\"{route}\""), format!("status=\"{status}\""));
+        let lines = text.lines().filter(|line| line.starts_with("http_requests_total{"));
+        let lines = lines.filter(|line| line.contains(&route) && line.contains(&status));
+        lines.map(|line| line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok()).expect("a number")).sum()
+    }
+
+    /// Waits until no search runs or waits. Who left without a word is waited with for half a second.
     pub async fn idle(&self) {
         let idle = async {
             while self.metric("nqueens_searches_running").await + self.metric("nqueens_searches_waiting").await > 0.0 {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(1), idle).await.expect("idle within a second");
+        tokio::time::timeout(Duration::from_secs(20), idle).await.expect("idle");
     }
 
     /// Asks it to end.

@@ -1,6 +1,7 @@
 //! Deadlines on silent connections, and the cap.
 
 use crate::client::{Service, config};
+use hyper::Method;
 use nqueens::config::Config;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -87,9 +88,7 @@ async fn a_search_may_take_longer_than_both_timeouts() {
 #[tokio::test]
 async fn a_reader_that_takes_nothing_is_given_up() {
     let service = Service::start(Config { stream_time_limit: Duration::from_millis(300), ..config() }).await;
-    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
-    socket.set_recv_buffer_size(4096).expect("a small buffer");
-    let mut stream = socket.connect(service.address).await.expect("a connection");
+    let mut stream = small_reader(&service).await;
     for _ in 0..4 {
         let request = b"GET /solve/1000000 HTTP/1.1\r\nhost: x\r\n\r\n";
         stream.write_all(request).await.expect("written");
@@ -106,31 +105,137 @@ async fn a_reader_that_takes_nothing_is_given_up() {
 }
 
 #[tokio::test]
-async fn at_the_cap_connections_wait_and_are_served_when_one_is_free() {
-    let service = Service::start(Config { max_connections: 2, ..config() }).await;
-    let one = TcpStream::connect(service.address).await.expect("a connection");
-    let _two = TcpStream::connect(service.address).await.expect("a connection");
-    sleep(Duration::from_millis(50)).await;
-    assert!(timeout(Duration::from_millis(200), service.get("/healthz")).await.is_err(), "it has to wait");
-    drop(one);
-    let answer = timeout(Duration::from_secs(2), service.get("/healthz")).await.expect("served");
-    assert_eq!(answer.status, 200);
+async fn an_answer_that_is_read_late_is_whole_however_short_the_keep_alive_time() {
+    let service = Service::start(Config { keep_alive: Duration::from_millis(200), ..config() }).await;
+    // What an answer is cut short by is what the kernel has no room for and the HTTP library has. So among these sizes,
+    // half a library's buffer apart, are some that just do not fit, be the kernel's room bounded or its own choice.
+    let mut readers = Vec::new();
+    for n in (10_000..90_000).step_by(4_000).chain((540_000..680_000).step_by(4_000)) {
+        let mut stream = small_reader(&service).await;
+        stream.write_all(format!("GET /solve/{n} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.expect("written");
+        readers.push((n, stream));
+    }
+    sleep(Duration::from_secs(1)).await;
+    for (n, mut stream) in readers {
+        let mut answer = Vec::new();
+        timeout(Duration::from_secs(60), stream.read_to_end(&mut answer)).await.expect("ended").expect("in order");
+        let header = answer.windows(4).position(|end| end == b"\r\n\r\n").expect("a header") + 4;
+        let text = String::from_utf8_lossy(&answer[..header]).to_ascii_lowercase();
+        let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("a length");
+        assert_eq!(length.parse(), Ok(answer.len() - header), "{n} rows");
+    }
+}
+
+/// A connection with room for few bytes on the reader's side.
+async fn small_reader(service: &Service) -> TcpStream {
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4096).expect("a small buffer");
+    socket.connect(service.address).await.expect("a connection")
+}
+
+/// The bytes that the kernel holds for each of these readers.
+#[cfg(target_os = "linux")]
+fn send_queues(service: &Service, readers: &[TcpStream]) -> Vec<usize> {
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("the kernel's list");
+    let port = |address: std::net::SocketAddr| format!(":{:04X}", address.port());
+    let queue = |reader: &TcpStream| {
+        let (near, far) = (port(service.address), port(reader.local_addr().expect("an address")));
+        let mut lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let line = lines.find(|line| line[1].ends_with(&near) && line[2].ends_with(&far)).expect("a connection");
+        usize::from_str_radix(line[4].split(':').next().expect("a queue"), 16).expect("a number")
+    };
+    readers.iter().map(queue).collect()
 }
 
 #[tokio::test]
-async fn at_the_cap_idle_connections_make_room() {
+#[cfg(target_os = "linux")]
+async fn a_reader_that_does_not_read_costs_the_kernel_little() {
+    let service = Service::default().await;
+    let mut readers = Vec::new();
+    for path in ["/solve/1000000", "/solutions/16?format=ndjson", "/solutions/16?format=ndjson"] {
+        let mut stream = TcpStream::connect(service.address).await.expect("a connection");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.expect("written");
+        readers.push(stream);
+    }
+    // Full when nothing more comes for half a second.
+    let full = async {
+        let (mut before, mut alike) = (Vec::new(), 0);
+        while alike < 25 {
+            let now = send_queues(&service, &readers);
+            alike = if now == before && !now.contains(&0) { alike + 1 } else { 0 };
+            before = now;
+            sleep(Duration::from_millis(20)).await;
+        }
+        before
+    };
+    let queues = timeout(Duration::from_secs(60), full).await.expect("full");
+    assert!(queues.iter().all(|&bytes| bytes < 400 << 10), "{queues:?}");
+}
+
+/// A connection that has asked something and read the answer.
+async fn idle(service: &Service) -> TcpStream {
+    let mut stream = TcpStream::connect(service.address).await.expect("a connection");
+    assert!(is_kept(&mut stream).await);
+    stream
+}
+
+/// Whether the connection answers and stays open.
+async fn is_kept(stream: &mut TcpStream) -> bool {
+    let asked = stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    asked.is_ok() && stream.read(&mut [0; 1024]).await.is_ok_and(|bytes| bytes > 0)
+}
+
+#[tokio::test]
+async fn at_the_cap_a_newcomer_takes_the_place_of_the_one_that_is_idle_for_longest() {
+    let service = Service::start(Config { max_connections: 3, ..config() }).await;
+    let mut idle = [idle(&service).await, idle(&service).await, idle(&service).await];
+    sleep(Duration::from_millis(300)).await;
+    for place in [1, 0, 2] {
+        assert!(is_kept(&mut idle[place]).await, "nobody waits for a place");
+    }
+    let answer = service.get("/solve/8").await;
+    assert_eq!((answer.status.as_u16(), answer.header("connection")), (200, None));
+    let closed = timeout(Duration::from_secs(20), idle[1].read(&mut [0; 1024])).await.expect("closed");
+    assert_eq!(closed.expect("in order"), 0);
+    assert!(is_kept(&mut idle[0]).await && is_kept(&mut idle[2]).await, "one newcomer needs one place");
+}
+
+#[tokio::test]
+async fn at_the_cap_the_service_still_tells_how_it_is_and_others_to_come_again() {
     let service = Service::start(Config { max_connections: 2, ..config() }).await;
-    let mut idle = Vec::new();
+    let mut busy = Vec::new();
     for _ in 0..2 {
+        busy.push(service.open(Method::GET, "/solutions/16?format=ndjson", &[], "").await);
+    }
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        let answer = timeout(Duration::from_secs(20), service.get(path)).await.expect("at once");
+        assert_eq!((answer.status.as_u16(), answer.header("connection")), (200, Some("close")), "{path}");
+    }
+    let json = ("content-type", "application/json");
+    for (method, path, body) in [(Method::GET, "/solve/8", ""), (Method::POST, "/verify", "{\"b\":[1]}")] {
+        let turned_away = timeout(Duration::from_secs(20), service.send(method, path, &[json], body)).await;
+        let turned_away = turned_away.expect("at once");
+        turned_away.is_problem(503, "overloaded");
+        assert_eq!(turned_away.header("connection"), Some("close"), "{path}");
+        assert_eq!(turned_away.header("retry-after"), Some("1"), "{path}");
+    }
+    timeout(Duration::from_secs(5), service.raw(b"")).await.expect("who is silent there is closed soon");
+    // More than there are places beyond the cap, so some of them wait to be accepted.
+    let mut many = Vec::new();
+    for _ in 0..30 {
         let mut stream = TcpStream::connect(service.address).await.expect("a connection");
         stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
-        assert!(stream.read(&mut [0; 1024]).await.expect("an answer") > 0);
-        idle.push(stream);
+        many.push(stream);
     }
-    let answer = timeout(Duration::from_secs(2), service.get("/healthz")).await.expect("served");
-    assert_eq!(answer.status, 200);
-    let closed = timeout(Duration::from_secs(2), idle[0].read(&mut [0; 1024])).await.expect("closed");
-    assert_eq!(closed.expect("in order"), 0);
+    for mut stream in many {
+        let mut answer = String::new();
+        let whole = timeout(Duration::from_secs(20), stream.read_to_string(&mut answer)).await.expect("in its turn");
+        assert!(whole.is_ok() && answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    }
+    busy.clear();
+    let served = async { while service.get("/solve/8").await.status != 200 {} };
+    timeout(Duration::from_secs(20), served).await.expect("there are places again");
 }
 
 #[tokio::test]

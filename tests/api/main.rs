@@ -9,6 +9,7 @@ mod count;
 mod document;
 mod errors;
 mod estimate;
+mod half_closed;
 mod headers;
 mod jobs;
 mod load;

@@ -131,6 +131,8 @@ pub enum Problem {
     },
     /// No worker is free and the line is full.
     Overloaded,
+    /// The request came over one connection more than there may be.
+    TooManyConnections,
     /// The request's time is up.
     TimeLimit {
         /// How long a request may take.
@@ -266,6 +268,10 @@ impl Problem {
             Self::Overloaded => {
                 let detail = "All workers are busy and the line for them is full; try again soon.";
                 told("overloaded", "Overloaded", 503, detail).again_in(1)
+            }
+            Self::TooManyConnections => {
+                let detail = "There are as many connections as there may be, and none of them is idle; try again soon.";
+                told("overloaded", "Overloaded", 503, detail).again_in(1).closing()
             }
             Self::TimeLimit { limit } => {
                 let detail = format!("The answer was not found within the {limit:?} that a request may take.");
