@@ -179,6 +179,56 @@ run('page, views', {
     await end();
   },
 
+  async 'a token is asked for once and kept in memory only'(browser) {
+    const { page, complaints, end } = await visit(browser, '#/counts');
+    const given = [];
+    await page.route('**/jobs/13', (route) => {
+      const { authorization } = route.request().headers();
+      given.push(authorization);
+      if (authorization === 'Bearer open sesame') return route.fulfill({ status: 202, contentType: 'application/json', body: '{}' });
+      return route.fulfill({ status: 401, contentType: 'application/problem+json', body: '{"detail":"A token is needed."}' });
+    });
+    const start = page.locator('tr[data-n="13"] .start');
+    await start.click();
+    await page.locator('dialog input').fill('open sesame');
+    await page.keyboard.press('Enter');
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    await Promise.all([page.waitForResponse('**/jobs/13'), start.click()]);
+    assert.deepStrictEqual(given, [undefined, 'Bearer open sesame', 'Bearer open sesame']);
+    assert.strictEqual(await page.evaluate(() => localStorage.length + sessionStorage.length + document.cookie.length), 0);
+    assert(complaints.every((line) => /status of 401/.test(line)), complaints.join());
+    complaints.length = 0;
+    await end();
+  },
+
+  async 'everything works behind a path prefix'(browser) {
+    const http = require('node:http');
+    const proxy = http.createServer((question, answer) => {
+      if (!question.url.startsWith('/nqueens/')) {
+        answer.writeHead(404);
+        return answer.end();
+      }
+      const { hostname, port } = new URL(address);
+      const on = http.request({ hostname, port, path: question.url.slice('/nqueens'.length), method: question.method, headers: question.headers }, (got) => {
+        answer.writeHead(got.statusCode, got.headers);
+        got.pipe(answer);
+      });
+      on.on('error', () => answer.destroy());
+      return question.pipe(on);
+    });
+    await new Promise((resolve) => { proxy.listen(0, '127.0.0.1', resolve); });
+    const { page, end } = await visit(browser, '#/watch/6/10', { address: `http://127.0.0.1:${proxy.address().port}/nqueens` });
+    await at(page, 10);
+    await page.goto(`${page.url().split('#')[0]}#/try/0,0,0,0`);
+    await page.locator('.complete').click();
+    await page.locator('.verdict.good').waitFor();
+    await page.goto(`${page.url().split('#')[0]}#/counts`);
+    await page.locator('.counts[data-asked]').waitFor();
+    await end();
+    proxy.close();
+    proxy.closeAllConnections();
+  },
+
   async 'both languages are whole, and neither is in the other'(browser) {
     const [en, zh] = [await strings('en'), await strings('zh')];
     assert.deepStrictEqual(Object.keys(zh), Object.keys(en));

@@ -211,6 +211,19 @@ run('page, watch', {
     await end();
   },
 
+  async 'who leaves at once after a step does not take the address along'(browser) {
+    const { page, end } = await visit(browser, '#/watch/8/17');
+    await at(page, 17);
+    await page.evaluate(() => {
+      for (let i = 0; i < 5; i += 1) document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true }));
+      document.querySelector('a[data-view=try]').click();
+    });
+    await page.locator('.try').waitFor();
+    // Longer than an address waits to be written.
+    assert.strictEqual(await page.evaluate(() => new Promise((resolve) => setTimeout(() => resolve(location.hash), 1500))), '#/try');
+    await end();
+  },
+
   async 'what is wrong with an address is said, and the nearest view shown'(browser) {
     for (const [hash, i, n, word] of [
       ['#/watch/99/5', 5, 29, '99'], ['#/watch/x/5', 5, 8, 'x'], ['#/watch/8/99999', 1320, 8, '99999'], ['#/watch/8/-3', -1, 8, '-3'],

@@ -117,6 +117,8 @@ export function format(place) {
 let due = '';
 let timer = 0;
 let last = -Infinity;
+/** The address as it was last seen or written. */
+let known = '';
 
 /**
  * Writes the place into the address without new history: soon where one stays, else at most once a second. Browsers
@@ -133,11 +135,21 @@ export function note(place, stays = true) {
   if (!timer) timer = window.setTimeout(flush, Math.max(0, last + (stays ? 200 : 1000) - performance.now()));
 }
 
+/** To be told when the address has become another place's: what was due for the last one is left unwritten. */
+export function arrived() {
+  clearTimeout(timer);
+  timer = 0;
+  due = '';
+  known = location.hash;
+}
+
 /** Writes what is due now. */
 export function flush() {
   clearTimeout(timer);
   timer = 0;
-  if (due && due !== location.hash) {
+  // Whoever goes elsewhere changes the address before that is told.
+  if (due && due !== known && known === location.hash) {
+    known = due;
     history.replaceState(null, '', location.pathname + location.search + due);
     last = performance.now();
   }

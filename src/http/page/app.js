@@ -37,6 +37,7 @@ function complain(complaint) {
 
 /** Opens what the address names. */
 async function route() {
+  address.arrived();
   const { place, complaint } = address.parse(location.hash);
   complain(complaint);
   if (complaint) address.note(place);
