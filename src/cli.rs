@@ -7,6 +7,7 @@ use crate::http;
 use crate::jobs::{self, Jobs, Refusal, Resume, Snapshot};
 use crate::queens::Size;
 use crate::queens::count::Kernel;
+use crate::surroundings;
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::{Request, StatusCode};
@@ -31,7 +32,7 @@ pub async fn count(settings: &config::Count, interrupted: impl Future) -> Result
     let its_jobs = jobs::Settings {
         data_dir: settings.data_dir.clone(),
         resume: Resume::Only(n),
-        memory: jobs::memory_limit(),
+        memory: surroundings::memory(),
         kernel: if settings.portable { Kernel::Portable } else { Kernel::Best },
     };
     let jobs = Jobs::open(pool.clone(), Counts::new(pool), its_jobs).await;
@@ -98,7 +99,7 @@ pub async fn healthcheck(settings: &Healthcheck) -> ExitCode {
 
 /// An address to listen on may mean "all of them"; one to connect to cannot.
 fn reachable(listen: SocketAddr) -> SocketAddr {
-    let ip = match listen.ip() {
+    let ip = match listen.ip().to_canonical() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
         ip => ip,

@@ -1,32 +1,42 @@
 //! The one bounded pool on which every search runs.
 //!
-//! A search is CPU-bound, so it never runs on the threads that serve requests. It needs one of the pool's **permits**
-//! (as many as the process has CPUs) and then runs on a `spawn_blocking` thread. Who finds no permit waits in a
-//! **line** of bounded length; who finds the line full is turned away at once. Nothing else in this crate calls
-//! `spawn_blocking`, so there are never more busy threads than permits.
+//! A search is CPU-bound, so it never runs on the threads that serve requests. It runs in **turns**, each on a
+//! `spawn_blocking` thread and with one of the pool's **permits**, of which there are as many as the process has CPUs.
+//! A turn lasts some tens of milliseconds and longer only as long as nobody goes before it; a question's first turn
+//! lasts two. Nothing else in this crate calls `spawn_blocking`.
 //!
-//! A search is told to end through its [`Stop`], for one of three reasons: its deadline passed, its caller is gone
-//! (the future was dropped), or the pool closes. A waiter whose future is dropped leaves the line.
+//! **The rule.** Those who wait share the processors' time 32 : 4 : 2 : 1, in this order: questions that have had no turn
+//! yet, questions that have had one, streams, and the background; within a line the first come goes first, among
+//! questions that have had a turn the one that was asked first.
 //!
-//! A long answer comes in **slices**: a [`Pool::slice`] is a short search that waits its turn in a line of its own,
-//! however long, since its caller has the beginning of its answer already. Where both wait, searches and slices take
-//! turns, so that many streams cannot keep a short question waiting, nor many questions a stream.
+//! What is not done at the end of its turn gives its thread up and goes on, or begins anew, at the next. Only a **task**
+//! keeps its thread, from its second turn on (a question's first turn is too short for that), and waits on it. At most
+//! as many tasks as there are permits have begun at any time, so there are never more than two threads for each.
 //!
-//! A search may take more permits than its own, while no search and no slice waits for them: [`Pool::spare`]. Long counts
-//! are made of **tasks**: a [`Pool::task`] gets a permit only when nobody else waits.
+//! A search is told to end through its [`Stop`], for one of three reasons: its turn is over, its caller is gone (the
+//! future was dropped), or the pool closes. A waiter whose future is dropped leaves its line at once.
 //!
-//! Storage blocks too, but hardly uses a CPU, so it takes no permit: [`io`].
+//! The line for questions is bounded: one that finds as many unfinished ones that do not run is turned away.
 
 pub mod flights;
+mod lines;
+mod state;
 #[cfg(test)]
 mod tests;
+mod turn;
+
+pub use turn::Turn;
 
 use crate::queens::{Stop, Stopped};
 use crate::telemetry::panic_message;
-use std::collections::VecDeque;
+use lines::Form;
+#[cfg(test)]
+use lines::Line;
+use state::{Grant, State};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::oneshot;
 use tokio::task::JoinError;
 use tokio::time::timeout_at;
@@ -39,38 +49,12 @@ pub struct Pool {
 
 struct Shared {
     workers: usize,
-    queue: usize,
+    made: Instant,
     /// The parent of every search's stop, set when the pool closes.
     stop: Stop,
+    /// Whether anybody waits: as in the state, to be read without its lock.
+    is_wanted: AtomicBool,
     state: Mutex<State>,
-}
-
-struct State {
-    free: usize,
-    /// Who waits, by what for.
-    searches: VecDeque<Waiter>,
-    slices: VecDeque<Waiter>,
-    spares: VecDeque<Waiter>,
-    tasks: VecDeque<Waiter>,
-    /// Whether the next permit goes to a slice where both wait.
-    slice_is_next: bool,
-    closed: bool,
-}
-
-type Waiter = oneshot::Sender<Permit>;
-
-impl State {
-    /// Whose turn it is.
-    fn next(&mut self) -> Option<Waiter> {
-        let (first, second) = if self.slice_is_next {
-            (&mut self.slices, &mut self.searches)
-        } else {
-            (&mut self.searches, &mut self.slices)
-        };
-        self.slice_is_next = !self.slice_is_next;
-        let others = [&mut self.spares, &mut self.tasks];
-        [first, second].into_iter().chain(others).find_map(VecDeque::pop_front)
-    }
 }
 
 /// Why there is no answer.
@@ -99,35 +83,49 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// What is waited for.
-#[derive(Clone, Copy)]
-enum Line {
-    Searches,
-    Slices,
-    Spares,
-    Tasks,
+/// What a piece of work is to the pool, which decides in which line its turns wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// Somebody waits for an answer, and has since then.
+    Question {
+        /// When the answer was asked for.
+        since: Instant,
+    },
+    /// Somebody reads an answer as it is made.
+    Stream,
+    /// Nobody waits.
+    Background,
 }
 
-/// The right to run one search; given on when dropped.
-pub struct Permit {
+/// How busy the pool is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Turns that are under way.
+    pub running: usize,
+    /// Questions and streams that wait. The background is not counted: it always does, as long as there is a job.
+    pub waiting: usize,
+}
+
+/// A piece of work that the pool has let in: all its turns are asked for with it. It is unfinished until the last clone
+/// is dropped.
+#[derive(Clone)]
+pub struct Standing(Arc<Admitted>);
+
+struct Admitted {
     shared: Arc<Shared>,
+    number: u64,
 }
 
-impl Drop for Permit {
+impl Standing {
+    /// Changes the rank, wherever its turns wait, those in the middle of a task too.
+    pub fn set_rank(&self, rank: Rank) {
+        self.0.shared.settle(|state| state.set_rank(self.0.number, rank));
+    }
+}
+
+impl Drop for Admitted {
     fn drop(&mut self) {
-        // To the first in the line that still waits. Sending happens outside the lock, because a permit that finds
-        // its receiver gone is dropped again right there.
-        let next = {
-            let mut state = self.shared.lock();
-            let next = state.next();
-            if next.is_none() {
-                state.free += 1;
-            }
-            next
-        };
-        if let Some(next) = next {
-            let _ = next.send(Permit { shared: Arc::clone(&self.shared) });
-        }
+        self.shared.settle(|state| state.leave(self.number));
     }
 }
 
@@ -136,24 +134,42 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-/// How busy the pool is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
-    /// Searches that run.
-    pub running: usize,
-    /// Searches that wait.
-    pub waiting: usize,
+    /// Changes the state, and hands on the permits that this leaves free. Whoever has one handed to it and is gone
+    /// gives it back right here, in this loop.
+    fn settle<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let handed_on = |state: &mut State| {
+            let granted = state.grants();
+            self.is_wanted.store(state.is_wanted(), Ordering::Relaxed);
+            granted
+        };
+        let (changed, mut granted) = {
+            let mut state = self.lock();
+            (change(&mut state), handed_on(&mut state))
+        };
+        while let Some((teller, grant)) = granted.pop() {
+            if let Err(grant) = teller.send(grant) {
+                let mut state = self.lock();
+                state.give_back(&grant, grant.room);
+                granted.extend(handed_on(&mut state));
+            }
+        }
+        changed
+    }
 }
 
 impl Pool {
-    /// A pool of `workers` permits and a line of at most `queue` waiters.
+    /// A pool of `workers` permits and a line of at most `queue` questions.
     #[must_use]
     pub fn new(workers: usize, queue: usize) -> Self {
-        let [searches, slices, spares, tasks] = std::array::from_fn(|_| VecDeque::new());
-        let state = State { free: workers, searches, slices, spares, tasks, slice_is_next: false, closed: false };
-        Self { shared: Arc::new(Shared { workers, queue, stop: Stop::new(), state: Mutex::new(state) }) }
+        let shared = Shared {
+            workers,
+            made: Instant::now(),
+            stop: Stop::new(),
+            is_wanted: AtomicBool::new(false),
+            state: Mutex::new(State::new(workers, queue)),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// How many searches run at once at most.
@@ -162,175 +178,145 @@ impl Pool {
         self.shared.workers
     }
 
-    /// How busy the pool is now. Tasks that wait are not counted: they always do, as long as there is a job.
+    /// How busy the pool is now.
     #[must_use]
     pub fn load(&self) -> Load {
         let state = self.shared.lock();
-        let waiting = state.searches.iter().chain(&state.slices).filter(|waiter| !waiter.is_closed()).count();
-        Load { running: self.shared.workers - state.free, waiting }
+        Load { running: state.running(), waiting: state.waiting() }
     }
 
-    /// Waits for a permit.
+    /// Lets in a piece of work.
     ///
     /// # Errors
-    /// [`Failure::Overloaded`] at once when the line for searches is full; [`Failure::TimeLimit`] at the deadline;
-    /// [`Failure::ShuttingDown`] when the pool is or gets closed.
-    async fn permit(&self, deadline: Option<Instant>, line: Line) -> Result<Permit, Failure> {
-        let receiver = {
-            let mut state = self.shared.lock();
-            if state.closed {
-                return Err(Failure::ShuttingDown);
-            }
-            if state.free > 0 {
-                state.free -= 1;
-                return Ok(Permit { shared: Arc::clone(&self.shared) });
-            }
-            let line = match line {
-                Line::Searches => {
-                    if state.searches.len() >= self.shared.queue {
-                        state.searches.retain(|waiter| !waiter.is_closed());
-                    }
-                    if state.searches.len() >= self.shared.queue {
-                        return Err(Failure::Overloaded);
-                    }
-                    &mut state.searches
-                }
-                Line::Slices => &mut state.slices,
-                Line::Spares => &mut state.spares,
-                Line::Tasks => &mut state.tasks,
-            };
-            let (sender, receiver) = oneshot::channel();
-            line.push_back(sender);
-            receiver
-        };
-        let granted = match deadline {
-            Some(at) => timeout_at(at.into(), receiver).await.map_err(|_| Failure::TimeLimit)?,
-            None => receiver.await,
-        };
-        granted.map_err(|_| Failure::ShuttingDown)
-    }
-
-    /// Runs `search` on the pool and gives its answer.
-    ///
-    /// The search gets a [`Stop`] that is a child of `stop` and is also set at the deadline, when the returned
-    /// future is dropped, and when the pool closes. At the deadline the caller is answered, even should the search
-    /// take a moment longer to notice.
-    ///
-    /// # Errors
-    /// See [`Failure`].
-    pub async fn search<T, F>(&self, deadline: Option<Instant>, search: F) -> Result<T, Failure>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
-    {
-        let permit = self.permit(deadline, Line::Searches).await?;
-        self.run(permit, deadline, search).await
-    }
-
-    /// Runs a short search in turn with others: one part of a long answer.
-    ///
-    /// `slice` gets a [`Stop`] that is set after `length`, at which it should give what it has so far; and as for
-    /// [`search`](Self::search), when the future is dropped and when the pool closes.
-    ///
-    /// # Errors
-    /// See [`Failure`]; never [`Failure::Overloaded`], and [`Failure::TimeLimit`] when its turn has not come by
-    /// `deadline`.
-    pub async fn slice<T, F>(&self, deadline: Instant, length: Duration, slice: F) -> Result<T, Failure>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Stop) -> T + Send + 'static,
-    {
-        let permit = self.permit(Some(deadline), Line::Slices).await?;
-        self.run(permit, None, move |stop| Ok(slice(&stop.with_deadline(Instant::now() + length)))).await
-    }
-
-    /// Runs a part of a long count, when nobody else wants the permit. It should look at
-    /// [`is_wanted_from_tasks`](Self::is_wanted_from_tasks) now and then, and end soon when others wait.
-    ///
-    /// # Errors
-    /// See [`Failure`]; never [`Failure::Overloaded`].
-    pub async fn task<T, F>(&self, task: F) -> Result<T, Failure>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
-    {
-        let permit = self.permit(None, Line::Tasks).await?;
-        self.run(permit, None, task).await
-    }
-
-    /// Waits for a permit that no search and no slice waits for, for a further thread of a search that has its own
-    /// permit already.
-    ///
-    /// # Errors
+    /// [`Failure::Overloaded`] for a question, when it would have to wait and the line is full;
     /// [`Failure::ShuttingDown`].
-    pub async fn spare(&self) -> Result<Permit, Failure> {
-        self.permit(None, Line::Spares).await
+    pub fn admit(&self, rank: Rank) -> Result<Standing, Failure> {
+        let number = self.shared.lock().admit(rank)?;
+        Ok(Standing(Arc::new(Admitted { shared: Arc::clone(&self.shared), number })))
     }
 
-    /// Runs `search` with a [`spare`](Self::spare) permit. It should look at [`is_wanted`](Self::is_wanted) now and
-    /// then, and end when others wait.
+    /// Gives `work` one turn. It can be resumed: at the end of the turn its stop is set.
+    ///
+    /// What it gives is given on, also where its stop was set for another reason, which then shows at the next turn.
+    ///
+    /// # Errors
+    /// [`Failure::ShuttingDown`] when there are no more turns, and [`Failure::Panicked`].
+    pub async fn turn<T: Send + 'static>(
+        &self,
+        standing: &Standing,
+        work: impl FnOnce(&Turn) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.run(standing, Form::Piece, work).await
+    }
+
+    /// Gives `work` turns until it is done. It cannot be resumed: at the end of a turn it is kept waiting on its thread,
+    /// but for a question's first turn, at the end of which its stop is set.
+    ///
+    /// # Errors
+    /// As [`turn`](Self::turn).
+    pub async fn task<T: Send + 'static>(
+        &self,
+        standing: &Standing,
+        work: impl FnOnce(&Turn) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.run(standing, Form::Task, work).await
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        standing: &Standing,
+        form: Form,
+        work: impl FnOnce(&Turn) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let shared = &self.shared;
+        let given_up = shared.stop.child();
+        let (teller, told) = oneshot::channel();
+        let number = shared.settle(|state| {
+            let number = state.number();
+            state.wait(standing.0.number, number, form, teller);
+            number
+        });
+        let mut ticket = Ticket { shared, number, given_up: given_up.clone(), told };
+        let grant = (&mut ticket.told).await.map_err(|_| Failure::ShuttingDown)?;
+        let turn = Turn::new(Arc::clone(shared), number, form == Form::Task, &given_up, grant);
+        let thread = tokio::task::spawn_blocking(move || {
+            let turn = turn; // all of it, so that its permit is given back right here
+            work(&turn)
+        });
+        thread.await.map_err(of_join)
+    }
+
+    /// Answers a question by a search that goes on from where it was when it is called again.
+    ///
+    /// At the deadline the caller is answered, even should the search take a moment longer to notice.
     ///
     /// # Errors
     /// See [`Failure`].
-    pub async fn with_spare<T, F>(&self, permit: Permit, search: F) -> Result<T, Failure>
+    pub async fn search<T, F>(&self, deadline: Option<Instant>, mut search: F) -> Result<T, Failure>
     where
         T: Send + 'static,
-        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
+        F: FnMut(&Stop) -> Result<T, Stopped> + Send + 'static,
     {
-        self.run(permit, None, search).await
-    }
-
-    /// Whether a search or a slice waits for a permit.
-    #[must_use]
-    pub fn is_wanted(&self) -> bool {
-        let state = self.shared.lock();
-        state.searches.iter().chain(&state.slices).any(|waiter| !waiter.is_closed())
-    }
-
-    /// Whether someone waits for a permit who goes before tasks.
-    #[must_use]
-    pub fn is_wanted_from_tasks(&self) -> bool {
-        let state = self.shared.lock();
-        state.searches.iter().chain(&state.slices).chain(&state.spares).any(|waiter| !waiter.is_closed())
-    }
-
-    async fn run<T, F>(&self, permit: Permit, deadline: Option<Instant>, search: F) -> Result<T, Failure>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
-    {
-        let stop = self.shared.stop.child();
-        let _stop_when_dropped = SetOnDrop(stop.clone());
-        let stop = match deadline {
-            Some(at) => stop.with_deadline(at),
-            None => stop,
+        let standing = self.admit(Rank::Question { since: Instant::now() })?;
+        let turns = async {
+            loop {
+                let turn = move |turn: &Turn| {
+                    let found = search(turn.stop());
+                    (search, found)
+                };
+                let (rest, found) = self.turn(&standing, turn).await?;
+                match found {
+                    Ok(answer) => return Ok(answer),
+                    Err(Stopped) => search = rest,
+                }
+            }
         };
-        let thread = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            search(&stop)
-        });
-        let joined = match deadline {
-            Some(at) => timeout_at(at.into(), thread).await.map_err(|_| Failure::TimeLimit)?,
-            None => thread.await,
-        };
-        match joined {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(Stopped)) if self.shared.stop.is_set() => Err(Failure::ShuttingDown),
-            Ok(Err(Stopped)) => Err(Failure::TimeLimit),
-            Err(error) => Err(of_join(error)),
+        match deadline {
+            Some(at) => timeout_at(at.into(), turns).await.map_err(|_| Failure::TimeLimit)?,
+            None => turns.await,
         }
+    }
+
+    // LEGACY, for those who have not moved over yet.
+
+    /// Legacy.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn task_of<T, F>(&self, rank: Rank, task: F) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Turn) -> Result<T, Stopped> + Send + 'static,
+    {
+        let standing = self.admit(rank)?;
+        self.task(&standing, task).await?.map_err(|Stopped| Failure::TimeLimit)
     }
 
     /// Ends every search and every wait, and takes no more.
     pub fn close(&self) {
         self.shared.stop.set();
-        let lines = {
-            let mut state = self.shared.lock();
-            state.closed = true;
-            let State { searches, slices, spares, tasks, .. } = &mut *state;
-            [searches, slices, spares, tasks].map(std::mem::take)
-        };
-        drop(lines); // the waiters find their senders gone
+        let told = self.shared.lock().close();
+        drop(told); // outside of the lock
+    }
+}
+
+/// A turn that is waited for or under way. Dropped, it leaves its line, and its search is told to end.
+struct Ticket<'a> {
+    shared: &'a Shared,
+    number: u64,
+    given_up: Stop,
+    told: oneshot::Receiver<Grant>,
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        self.given_up.set();
+        self.shared.settle(|state| state.forget(self.number));
+        // What was handed to it a moment ago goes on to others.
+        self.told.close();
+        if let Ok(grant) = self.told.try_recv() {
+            self.shared.settle(|state| state.give_back(&grant, grant.room));
+        }
     }
 }
 
@@ -346,14 +332,5 @@ fn of_join(error: JoinError) -> Failure {
     match error.try_into_panic() {
         Ok(payload) => Failure::Panicked(panic_message(payload.as_ref())),
         Err(_) => Failure::ShuttingDown, // the runtime takes no more work
-    }
-}
-
-/// Sets a stop when it goes out of scope, which is also when the future that holds it is dropped.
-struct SetOnDrop(Stop);
-
-impl Drop for SetOnDrop {
-    fn drop(&mut self) {
-        self.0.set();
     }
 }

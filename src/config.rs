@@ -3,15 +3,21 @@
 //! A flag wins over the environment. The hard ranges keep every cap safe: no setting makes a search recurse too
 //! deep, a table overflow or an answer outgrow memory. A bad value ends the program with one line and exit code 2.
 
+mod origin;
+mod reading;
+
+pub use reading::parse;
+
 use crate::queens::count::Plan;
+use crate::queens::count::memory_needed;
 use crate::queens::{Size, backtrack, published};
-use clap::error::{ContextKind, ContextValue};
+use crate::surroundings;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use std::ffi::OsString;
-use std::fmt;
+use secrecy::{ExposeSecret as _, SecretString};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
+use subtle::ConstantTimeEq as _;
 
 /// The largest n for which `/solve` runs the lecture's search by itself (`method=auto`). Up to here the first
 /// solution takes at most a fraction of a second; n = 30 alone takes twenty times as long.
@@ -64,7 +70,8 @@ pub struct Count {
     #[arg(long)]
     pub json: bool,
     /// Keep what is finished in this folder, and go on from it the next time
-    #[arg(long, env = "NQUEENS_DATA_DIR", value_name = "FOLDER")]
+    // Not by the variable: that is the folder of a service, which holds it while it runs.
+    #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
 }
 
@@ -72,7 +79,7 @@ impl Count {
     /// The number of threads to count with.
     #[must_use]
     pub fn threads(&self) -> usize {
-        self.threads.map_or_else(cpu_share, |threads| threads as usize)
+        self.threads.map_or_else(surroundings::cpus, |threads| threads as usize)
     }
 }
 
@@ -80,15 +87,12 @@ impl Count {
 #[derive(Args, Debug)]
 pub struct Healthcheck {
     /// The address the service listens on
-    #[arg(long, env = "NQUEENS_LISTEN", default_value = DEFAULT_LISTEN, value_parser = listen_address)]
+    #[arg(long, env = "NQUEENS_LISTEN", default_value = DEFAULT_LISTEN, value_name = "ADDRESS", value_parser = asked_address)]
     pub listen: SocketAddr,
     /// How long to wait for the answer
     #[arg(long, default_value = "2s", value_parser = duration("100ms", "1m"))]
     pub timeout: Duration,
 }
-
-/// The flag whose value is not to be shown.
-const SECRET: &str = "--api-token";
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
@@ -101,7 +105,7 @@ pub struct Config {
     /// Searches that run at once [default: this process's share of the CPUs, rounded up]
     #[arg(long, env = "NQUEENS_WORKERS", value_name = "N", value_parser = number(1, 1024))]
     pub workers: Option<u32>,
-    /// Searches that may wait for a worker; one more is answered 503
+    /// Questions that may be unfinished without running; one more is answered 503
     #[arg(long, env = "NQUEENS_QUEUE", value_name = "N", default_value = "64", value_parser = number(0, 100_000))]
     pub queue: u32,
     /// How long a request may take from its arrival, waiting included
@@ -139,9 +143,9 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// What callers must present, as `Authorization: Bearer TOKEN`, to start or cancel jobs [default: none, all may]
     #[arg(long, env = "NQUEENS_API_TOKEN", hide_env_values = true, value_name = "TOKEN", value_parser = secret)]
-    pub api_token: Option<Secret>,
+    pub api_token: Option<SecretString>,
     /// An origin whose pages may call this service (repeatable, `*` for any) [default: none]
-    #[arg(long, env = "NQUEENS_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
+    #[arg(long, env = "NQUEENS_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin::parse)]
     pub cors_origin: Vec<String>,
     /// The form of the log on standard error [default: text on a terminal, else json]
     #[arg(long, env = "NQUEENS_LOG", value_name = "FORM")]
@@ -149,32 +153,6 @@ pub struct Config {
     /// Whether each request is logged, one line each
     #[arg(long, env = "NQUEENS_ACCESS_LOG", value_name = "on|off", default_value = "on", value_parser = on_off, action = ArgAction::Set)]
     pub access_log: bool,
-}
-
-/// A text that is not to be shown, in logs least of all.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Whether `text` is the secret. How long that takes tells at most whether the length is right.
-    #[must_use]
-    pub fn is(&self, text: &[u8]) -> bool {
-        let differ =
-            self.0.bytes().zip(text).fold(0, |differ, (one, other)| std::hint::black_box(differ | (one ^ other)));
-        self.0.len() == text.len() && differ == 0
-    }
-}
-
-impl From<&str> for Secret {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
 }
 
 /// The form of a log line.
@@ -189,12 +167,10 @@ pub enum LogForm {
 impl Config {
     /// The number of searches that run at once.
     ///
-    /// Unless set, this is the process's share of the machine: the CPUs it may run on, or its container's CPU quota
-    /// where that is less, rounded up. (The standard library rounds the quota down, so that 1.5 CPUs would leave
-    /// half of one unused.)
+    /// Unless set, this is the process's [share of the machine](surroundings::cpus).
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.workers.map_or_else(cpu_share, |workers| workers as usize)
+        self.workers.map_or_else(surroundings::cpus, |workers| workers as usize)
     }
 
     /// The largest n of `/solve?method=try`: never more than `/solve` takes at all.
@@ -202,12 +178,30 @@ impl Config {
     pub fn max_try(&self) -> u32 {
         self.max_try.min(self.max_solve)
     }
-}
 
-/// The number of CPUs that this process may keep busy, at least 1.
-#[must_use]
-pub fn cpu_share() -> usize {
-    num_cpus::get().max(1)
+    /// Lowers the largest n of `/count` to what all workers together can count in so many bytes, and says so.
+    #[must_use]
+    pub fn fit(&mut self, memory: Option<u64>) -> Option<String> {
+        let (limit, workers, asked) = (memory?, self.workers(), self.max_count);
+        let needed = |n| Size::new(n).and_then(|n| memory_needed(n, workers)).unwrap_or_default() as u64;
+        self.max_count = (1..=asked).take_while(|&n| needed(n) <= limit).last().unwrap_or(1);
+        (self.max_count < asked).then(|| {
+            format!(
+                "counting n = {asked} takes about {} MB of memory, and there are {} MB: the largest n of /count is {} \
+                 (fewer workers need less)",
+                needed(asked) >> 20,
+                limit >> 20,
+                self.max_count
+            )
+        })
+    }
+
+    /// Whether `given` is the configured token. How long that takes tells at most whether the length is right.
+    #[must_use]
+    pub fn token_is(&self, given: &[u8]) -> bool {
+        let token = self.api_token.as_ref().map(|token| token.expose_secret().as_bytes());
+        token.is_some_and(|token| bool::from(token.ct_eq(given)))
+    }
 }
 
 impl Default for Config {
@@ -236,26 +230,6 @@ impl Default for Config {
     }
 }
 
-/// Reads the command line and the environment.
-///
-/// # Errors
-/// What to print and the exit code: 0 for `--help` and `--version`, 2 and a single line for anything not understood.
-pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, (String, i32)> {
-    match Cli::try_parse_from(words) {
-        Ok(cli) => Ok(cli.command.unwrap_or_else(|| Command::Serve(Box::new(cli.serve)))),
-        Err(error) if error.exit_code() == 0 => Err((error.to_string(), 0)),
-        Err(mut error) => {
-            // A bad secret may be most of a good one, so nothing of it is repeated.
-            if error.get(ContextKind::InvalidArg).is_some_and(|argument| argument.to_string().starts_with(SECRET)) {
-                error.insert(ContextKind::InvalidValue, ContextValue::String("…".to_owned()));
-            }
-            let text = error.to_string();
-            let line = text.split("\n\n").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
-            Err((format!("{line} (try 'nqueens --help')\n"), 2))
-        }
-    }
-}
-
 fn number(min: u32, max: u32) -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(i64::from(min)..=i64::from(max))
 }
@@ -273,7 +247,7 @@ fn duration(min: &'static str, max: &'static str) -> impl Fn(&str) -> Result<Dur
 }
 
 /// Files with secrets often end in a line feed. One within a secret cannot be sent in a header.
-fn secret(text: &str) -> Result<Secret, &'static str> {
+fn secret(text: &str) -> Result<SecretString, &'static str> {
     let text = text.trim();
     if text.is_empty() {
         Err("it is empty")
@@ -297,91 +271,15 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
     found.next().ok_or_else(|| "it names no address".to_owned())
 }
 
-/// An origin is `*`, or a scheme and a host and perhaps a port, without a path, as browsers send it.
-fn origin(text: &str) -> Result<String, String> {
-    let well_formed = text.split_once("://").is_some_and(|(scheme, host)| {
-        let letters = |part: &str, more: &[u8]| {
-            !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || more.contains(&byte))
-        };
-        letters(scheme, b"+-.") && letters(host, b"-.:[]_")
-    });
-    if text == "*" || well_formed {
-        Ok(text.to_ascii_lowercase()) // as browsers send it, whatever they were given
+/// A service on port 0 is on one that only its log tells.
+fn asked_address(text: &str) -> Result<SocketAddr, String> {
+    let address = listen_address(text)?;
+    if address.port() == 0 {
+        Err("port 0 cannot be asked; write the port that the service has".to_owned())
     } else {
-        Err("write it as https://example.org, without a path, or *".to_owned())
+        Ok(address)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(words: &[&str]) -> Result<Config, (String, i32)> {
-        match super::parse(["nqueens"].iter().chain(words).map(OsString::from)) {
-            Ok(Command::Serve(config)) => Ok(*config),
-            Ok(_) => panic!("not a serve"),
-            Err(error) => Err(error),
-        }
-    }
-
-    #[test]
-    fn the_defaults_of_the_command_line_are_those_of_the_type() {
-        // As text, so that a new field cannot be forgotten.
-        assert_eq!(format!("{:?}", parse(&[]).expect("defaults")), format!("{:?}", Config::default()));
-        assert_eq!(format!("{:?}", parse(&["serve"]).expect("defaults")), format!("{:?}", Config::default()));
-    }
-
-    #[test]
-    fn a_bad_value_is_one_line_and_exit_code_2() {
-        for words in [
-            ["--workers", "0"],
-            ["--queue", "-1"],
-            ["--time-limit", "soon"],
-            ["--time-limit", "2h"],
-            ["--max-try", "28"],
-            ["--max-solve", "1000001"],
-            ["--max-job", "28"],
-            ["--api-token", " "],
-            ["--listen", "nowhere"],
-            ["--cors-origin", "example.org/"],
-            ["--log", "xml"],
-            ["--access-log", "maybe"],
-            ["--nonsense", "1"],
-        ] {
-            for words in [words.to_vec(), [&["serve"][..], &words].concat()] {
-                let (text, code) = parse(&words).expect_err("refused");
-                assert_eq!((code, text.lines().count()), (2, 1), "{text}");
-                assert!(text.contains(words[words.len() - 2]), "{text}");
-            }
-        }
-        let (text, _) = parse(&["count", "-1"]).expect_err("refused");
-        assert!(text.contains("-1 is not in"), "{text}");
-    }
-
-    #[test]
-    fn a_bad_token_is_not_shown_either() {
-        let (text, code) = parse(&["--api-token", "s3cret\nrest"]).expect_err("refused");
-        assert_eq!(code, 2);
-        assert!(text.contains("--api-token") && text.contains("line feed"), "{text}");
-        assert!(!text.contains("s3cret") && !text.contains("rest"), "{text}");
-    }
-
-    #[test]
-    fn the_token_is_compared_whole_and_not_shown() {
-        let config = parse(&["--api-token", "s3cret\n"]).expect("valid");
-        assert!(!format!("{config:?}").contains("s3cret"));
-        let token = config.api_token.expect("a token");
-        assert!(token.is(b"s3cret"));
-        for other in [b"".as_slice(), b"s3cre", b"s3cret\n", b"s3cres", b"S3cret"] {
-            assert!(!token.is(other));
-        }
-    }
-
-    #[test]
-    fn origins_may_be_repeated() {
-        let config = parse(&["--cors-origin", "http://a.test", "--cors-origin=https://b.test:8443"]).expect("valid");
-        assert_eq!(config.cors_origin, ["http://a.test", "https://b.test:8443"]);
-        // Browsers send them so.
-        assert_eq!(parse(&["--cors-origin", "HTTPS://A.Test"]).expect("valid").cors_origin, ["https://a.test"]);
-    }
-}
+mod tests;

@@ -1,10 +1,9 @@
 //! Exact counts: those that are finished, and the one search for each n under way.
 
 use crate::compute::flights::Flights;
-use crate::compute::{Failure, Pool};
+use crate::compute::{Failure, Pool, Rank, Turn};
 use crate::queens::count::{Kernel, Plan, Untaken, Worker};
-use crate::queens::{Size, Stop, Stopped, symmetry};
-use std::pin::pin;
+use crate::queens::{Size, Stopped, symmetry};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -71,32 +70,35 @@ async fn count(pool: Pool, n: Size) -> Result<Count, Failure> {
     let plan = Plan::new(n).ok_or_else(impossible)?;
     let untaken = Mutex::new(Untaken::all(&plan));
     let counting = Arc::new(Counting { plan, untaken, sum: 0.into() });
-    let mut first = pin!({
-        let counting = Arc::clone(&counting);
-        pool.search(None, move |stop| {
-            let turned = (symmetry::count_half_turn(n, stop)?, symmetry::count_quarter_turn(n, stop)?);
-            counting.work(stop, || true)?;
-            Ok(turned)
-        })
-    });
-    let mut others = JoinSet::new(); // dropped with this future, which ends the searches in it
-    let mut spare = Box::pin(pool.spare());
-    let (half_turn, quarter_turn) = loop {
-        tokio::select! {
-            biased; // a free permit is for the count's first thread
-            turned = &mut first => break turned?,
-            permit = &mut spare, if counting.has_more() => {
-                let (permit, its_pool, its_counting) = (permit?, pool.clone(), Arc::clone(&counting));
-                others.spawn(async move {
-                    let pool = its_pool.clone();
-                    pool.with_spare(permit, move |stop| its_counting.work(stop, || !its_pool.is_wanted())).await
-                });
-                spare.set(pool.spare());
+    let standing = pool.admit(Rank::Question { since: Instant::now() })?;
+    let turned = {
+        let standing = standing.clone();
+        let pool = pool.clone();
+        async move {
+            loop {
+                let turned = move |turn: &Turn| {
+                    let half_turn = symmetry::count_half_turn(n, turn.stop())?;
+                    Ok::<_, Stopped>((half_turn, symmetry::count_quarter_turn(n, turn.stop())?))
+                };
+                if let Ok(turned) = pool.task(&standing, turned).await? {
+                    return Ok::<_, Failure>(turned);
+                }
             }
         }
     };
-    drop(spare);
-    while let Some(joined) = others.join_next().await {
+    let mut lanes = JoinSet::new(); // dropped with this future, which ends the searches in it
+    for _ in 0..pool.workers() {
+        let (pool, standing, counting) = (pool.clone(), standing.clone(), Arc::clone(&counting));
+        lanes.spawn(async move {
+            while counting.has_more() {
+                let counting = Arc::clone(&counting);
+                pool.task(&standing, move |turn| counting.work(turn)).await?;
+            }
+            Ok::<_, Failure>(())
+        });
+    }
+    let (half_turn, quarter_turn) = turned.await?;
+    while let Some(joined) = lanes.join_next().await {
         joined.map_err(|error| Failure::Panicked(error.to_string()))??;
     }
     Ok(Count::new(n, counting.sum.load(Ordering::Relaxed), half_turn, quarter_turn))
@@ -118,20 +120,21 @@ impl Counting {
         self.untaken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs tasks until there are no more, or until one is done and `goes_on` says no.
-    fn work(&self, stop: &Stop, goes_on: impl Fn() -> bool) -> Result<(), Stopped> {
+    /// Runs tasks until there are no more, or until the turn is over.
+    fn work(&self, turn: &Turn) {
         let mut worker = Worker::new(&self.plan, Kernel::Best);
         let mut at = 0;
-        loop {
-            let Some(tasks) = self.untaken().take(at, 1) else { return Ok(()) };
+        while let Some(tasks) = self.untaken().take(at, 1) {
             at = tasks.end;
             for task in tasks {
                 // No overflow: every task counts different solutions, and all of them are less than 2^64.
-                self.sum.fetch_add(worker.run(task, stop)?, Ordering::Relaxed);
+                match worker.run(task, turn.stop()) {
+                    Ok(sum) => drop(self.sum.fetch_add(sum, Ordering::Relaxed)),
+                    Err(Stopped) => return self.untaken().give_back(task..task + 1),
+                }
             }
-            if !goes_on() {
-                self.untaken().give_back(at..at);
-                return Ok(());
+            if turn.is_over() {
+                return;
             }
         }
     }

@@ -1,17 +1,17 @@
 //! N-queens boards over HTTP: solve, count, list, check and explain them.
 //!
-//! The map of the house; data flows one way, and a module uses only those above it (`config` and `telemetry` are
-//! leaves that all but `queens` may use):
+//! The map of the house; data flows one way, and a module uses only those above it (`surroundings`,
+//! `config` and `telemetry` are leaves that all but `queens` may use):
 //!
 //! - [`queens`]: the puzzle, in plain Rust: boards, the lecture's `Try`, formulas, symmetry, counting, [`queens::Stop`].
-//! - [`compute`]: the one bounded pool on which every search runs, and flights that equal requests share.
+//! - [`compute`]: the one bounded pool on which every search runs in turns, and flights that equal requests share.
 //! - [`counts`]: finished counts, and the one search for each n under way.
 //! - [`jobs`]: long counts that survive a restart, with a ledger of finished tasks.
 //! - [`http`]: `request` (what came in), `response` (what goes out, errors too), `routes` (a file a resource), `page`
 //!   (the web page), and the edge that every request passes. `tests/house.rs` holds the order of all rooms.
 //! - [`server`]: the listener, its deadlines and its orderly end.
 //! - [`cli`]: the subcommands that do not serve.
-//! - [`config`]: every knob. [`telemetry`]: logs and metrics.
+//! - [`surroundings`]: what the process may use of the machine. [`config`]: every knob. [`telemetry`]: logs and metrics.
 
 pub mod cli;
 pub mod compute;
@@ -21,4 +21,5 @@ pub mod http;
 pub mod jobs;
 pub mod queens;
 pub mod server;
+pub mod surroundings;
 pub mod telemetry;

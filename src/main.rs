@@ -1,7 +1,7 @@
 //! The `nqueens` program: command line, runtime, signals, exit code.
 
 use nqueens::config::{self, Command, Config};
-use nqueens::{cli, server, telemetry};
+use nqueens::{cli, server, surroundings, telemetry};
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 use tokio::net::TcpListener;
@@ -34,8 +34,14 @@ fn count(settings: &config::Count) -> ExitCode {
     }
 }
 
-fn serve(config: Config) -> ExitCode {
-    let logs = telemetry::start(&config);
+fn serve(mut config: Config) -> ExitCode {
+    let logs = match telemetry::start(&config) {
+        Ok(logs) => logs,
+        Err(line) => return fail(&line, 2),
+    };
+    if let Some(line) = config.fit(surroundings::memory()) {
+        tracing::warn!("{line}");
+    }
     let runtime = match runtime(config.workers()) {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("cannot start: {error}"), 1),
@@ -65,41 +71,72 @@ fn print(text: &[u8]) -> ExitCode {
     }
 }
 
-/// The runtime: threads for requests and timers as the machine has CPUs, and room for blocking work: a thread for
-/// each search the pool lets run, and a few for storage.
+/// The runtime: threads for requests and timers as the machine has CPUs, and room for blocking work: two threads for
+/// each search the pool lets run (one may have to wait on its thread while another runs), and a few for storage.
 fn runtime(workers: usize) -> std::io::Result<Runtime> {
-    Builder::new_multi_thread().max_blocking_threads(workers + 4).enable_all().build()
+    let runtime = Builder::new_multi_thread().max_blocking_threads(2 * workers + 4).enable_all().build()?;
+    let within = runtime.enter();
+    // Once it is handled, a limit on the sizes of files is an error of whoever writes, not the end of the process.
+    let _ = signal(SignalKind::from_raw(SIGXFSZ));
+    drop(within);
+    Ok(runtime)
 }
 
-/// Watches for SIGTERM and SIGINT from now on; the future waits for the first. Within a runtime.
-fn first_signal() -> impl Future<Output = ()> {
-    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    async move {
-        match signals {
-            (Ok(mut terminate), Ok(mut interrupt)) => drop(either(&mut terminate, &mut interrupt).await),
-            _ => std::future::pending().await, // they end the process by themselves, then
+/// A file would become larger than it may.
+const SIGXFSZ: i32 = 25;
+
+/// The signals that ask for an orderly end.
+struct Ends([Option<Signal>; 3]);
+
+impl Ends {
+    /// Watches for SIGTERM, SIGINT and SIGHUP from now on. Within a runtime.
+    fn watch() -> Result<Self, std::io::Error> {
+        // `nohup` starts what shall outlive its terminal with the hang-up ignored.
+        let hangup = Some(SignalKind::hangup()).filter(|kind| !surroundings::ignores(kind.as_raw_value()));
+        let watch = |kind: Option<SignalKind>| kind.map(signal).transpose();
+        Ok(Self([watch(Some(SignalKind::terminate()))?, watch(Some(SignalKind::interrupt()))?, watch(hangup)?]))
+    }
+
+    /// Waits for one of them and gives its number.
+    async fn next(&mut self) -> i32 {
+        let [terminate, interrupt, hangup] = &mut self.0;
+        let number = |kind: SignalKind| kind.as_raw_value();
+        tokio::select! {
+            () = received(terminate) => number(SignalKind::terminate()),
+            () = received(interrupt) => number(SignalKind::interrupt()),
+            () = received(hangup) => number(SignalKind::hangup()),
         }
     }
 }
 
-/// The first SIGTERM or SIGINT asks for an orderly end, the second ends at once.
-async fn watch_signals(shutdown: CancellationToken) {
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return tracing::error!("cannot watch for signals; only a kill ends this process");
-    };
-    either(&mut terminate, &mut interrupt).await;
-    shutdown.cancel();
-    let number = either(&mut terminate, &mut interrupt).await;
-    std::process::exit(128 + number);
+async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
 }
 
-/// Waits for one of both signals and gives its number.
-async fn either(terminate: &mut Signal, interrupt: &mut Signal) -> i32 {
-    tokio::select! {
-        _ = terminate.recv() => SignalKind::terminate().as_raw_value(),
-        _ = interrupt.recv() => SignalKind::interrupt().as_raw_value(),
+/// Watches from now on; the future waits for the first signal to end. Within a runtime.
+fn first_signal() -> impl Future<Output = ()> {
+    let ends = Ends::watch();
+    async move {
+        match ends {
+            Ok(mut ends) => drop(ends.next().await),
+            Err(_) => std::future::pending().await, // they end the process by themselves, then
+        }
     }
+}
+
+/// The first signal asks for an orderly end, the second ends at once.
+async fn watch_signals(shutdown: CancellationToken) {
+    let mut ends = match Ends::watch() {
+        Ok(ends) => ends,
+        Err(error) => return tracing::error!(%error, "cannot watch for signals; only a kill ends this process"),
+    };
+    ends.next().await;
+    shutdown.cancel();
+    let number = ends.next().await;
+    std::process::exit(128 + number);
 }
 
 #[expect(clippy::print_stderr, reason = "a program's last line, also where there is no log yet")]

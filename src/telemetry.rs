@@ -3,21 +3,26 @@
 //! Everything is written to standard error by a thread of its own: a request never waits for a slow terminal or
 //! pipe, and lines are dropped rather than memory filled when the reader falls far behind.
 
+mod filter;
+mod lines;
 pub mod metrics;
 
 pub use metrics::Metrics;
 
 use crate::config::{Config, LogForm};
+use lines::Lines;
 use serde::Serialize;
 use std::any::Any;
+use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
-use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::EnvFilter;
+use tracing_appender::non_blocking::WorkerGuard;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Lines that may wait for the writing thread.
-const BUFFERED_LINES: usize = 16_384;
+/// So many bytes of what a caller sent are in a line about it; whole, it may have tens of thousands.
+const SHOWN: usize = 1024;
 
 /// Keeps the writing thread; dropping it writes what is left.
 pub struct Logs {
@@ -35,38 +40,49 @@ impl Logs {
 
 /// Sets up the process's log as the configuration says; the level comes from `RUST_LOG` (default `info`). Panics are
 /// logged as errors too.
-#[must_use]
-pub fn start(config: &Config) -> Logs {
-    let (writer, guard) =
-        NonBlockingBuilder::default().lossy(true).buffered_lines_limit(BUFFERED_LINES).finish(std::io::stderr());
+///
+/// # Errors
+/// One line that says why `RUST_LOG` cannot be read.
+pub fn start(config: &Config) -> Result<Logs, String> {
+    let filter = filter::parse(std::env::var_os("RUST_LOG").as_deref())?;
     let terminal = std::io::stderr().is_terminal();
     let form = config.log.unwrap_or(if terminal { LogForm::Text } else { LogForm::Json });
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer.clone()).with_ansi(terminal);
+    let (writer, guard) = Lines::to(std::io::stderr(), form);
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer.clone()).with_ansi(colours());
+    let log = tracing_subscriber::registry().with(filter);
     // A second start in one process (as tests do) keeps the first one's settings.
     let _ = match form {
-        LogForm::Text => lines.try_init(),
-        LogForm::Json => lines.json().flatten_event(true).try_init(),
+        LogForm::Text => log.with(lines).try_init(),
+        LogForm::Json => log.with(lines.json().flatten_event(true)).try_init(),
     };
     std::panic::set_hook(Box::new(|panic| {
         let message = panic_message(panic.payload());
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, "panicked: {message}");
     }));
-    Logs { access: AccessLog { form, writer: config.access_log.then_some(writer) }, _guard: guard }
+    Ok(Logs { access: AccessLog { form, writer: config.access_log.then_some(writer) }, _guard: guard })
 }
 
 /// Sets up the log of a command that runs to its end: what goes wrong, on standard error.
 pub fn warnings_only() {
     let lines = tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr);
-    let _ = lines.with_ansi(std::io::stderr().is_terminal()).try_init();
+    let _ = lines.with_ansi(colours()).try_init();
+}
+
+/// Whether standard error takes colours, by what terminals and tools agree on: `NO_COLOR` forbids them; else
+/// `CLICOLOR_FORCE` and `FORCE_COLOR` demand them; else they are for terminals that know them, unless `CLICOLOR=0`.
+fn colours() -> bool {
+    let forced = |value: std::ffi::OsString| !value.is_empty() && value != "0";
+    let demanded = anstyle_query::clicolor_force() || std::env::var_os("FORCE_COLOR").is_some_and(forced);
+    let known = anstyle_query::term_supports_color() && anstyle_query::clicolor() != Some(false);
+    !anstyle_query::no_color() && (demanded || known && std::io::stderr().is_terminal())
 }
 
 /// Writes one line for each request, or nothing.
 #[derive(Clone)]
 pub struct AccessLog {
     form: LogForm,
-    writer: Option<NonBlocking>,
+    writer: Option<Lines>,
 }
 
 /// What an access line tells.
@@ -118,7 +134,8 @@ impl AccessLog {
         let mut line = Vec::with_capacity(256);
         let written = match self.form {
             LogForm::Json => {
-                let Access { peer, method, path, status, bytes, id, .. } = *access;
+                let Access { peer, status, bytes, id, .. } = *access;
+                let (method, path) = (&shown(access.method), &shown(access.path));
                 let (level, target) = ("INFO", "access");
                 let fields = AccessLine {
                     timestamp: &timestamp,
@@ -136,7 +153,8 @@ impl AccessLog {
             }
             LogForm::Text => {
                 let peer = access.peer.map(|peer| peer.to_string()).unwrap_or_default();
-                let (method, path) = (access.method.escape_debug(), access.path.escape_debug());
+                let (method, path) = (shown(access.method), shown(access.path));
+                let (method, path) = (method.escape_debug(), path.escape_debug());
                 let (status, bytes, id) = (access.status, access.bytes, access.id);
                 write!(line, "{timestamp}  INFO access: {method} {path} {status} {ms}ms {bytes}B {id} {peer}").is_ok()
             }
@@ -146,6 +164,15 @@ impl AccessLog {
             let _ = writer.write_all(&line); // lossy: a full buffer drops the line
         }
     }
+}
+
+/// A text that a caller sent, cut where it is long.
+fn shown(text: &str) -> Cow<'_, str> {
+    if text.len() <= SHOWN {
+        return text.into();
+    }
+    let shown = &text[..text.floor_char_boundary(SHOWN)];
+    format!("{shown}… ({} bytes)", text.len()).into()
 }
 
 /// What a panic said.

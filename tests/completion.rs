@@ -14,7 +14,7 @@
 
 #![allow(clippy::expect_used)] // the helpers are test code as well
 
-use nqueens::queens::complete::complete;
+use nqueens::queens::complete::Completing;
 use nqueens::queens::{Board, Stop};
 
 const FILE: &str = "tests/data/completion/instances.txt";
@@ -195,7 +195,8 @@ fn the_file_is_what_the_generator_makes() {
 fn every_instance_is_settled() {
     for Instance { group, b, blocked } in instances() {
         let name = format!("{group} {}", b.len());
-        let found = complete(&Board::new(b.clone()).expect("a board"), &blocked, 1, &Stop::new()).expect(&name);
+        let mut found = Completing::new(&Board::new(b.clone()).expect("a board"), &blocked, 1).expect(&name);
+        let found = found.run(&Stop::new()).expect(&name);
         let solvable = group.starts_with("rule") || group.starts_with("swaps");
         assert!(!solvable || found.boards.len() == 1, "{name}");
         assert!(found.exhausted || found.boards.len() == 1, "{name}");

@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 /// stands in `ALSO_NOT`.
 const HOUSE: &[&str] = &[
     "queens",
+    "surroundings",
     "config",
     "telemetry",
     "compute",
     "counts",
     "jobs",
     "http::watched",
+    "http::cors",
     "http::state",
     "http::response",
     "http::request",

@@ -1,14 +1,15 @@
 //! What happens to every request on its way in and to every response on its way out: the request's id and arrival,
 //! the refusal that concerns all routes, and when it has ended, its access line and metrics.
 
-use crate::http::request::Arrival;
+use crate::http::request::{Arrival, Conditions, Current, Unmet, framing};
+use crate::http::response::coding;
 use crate::http::response::problem::{InternalMessage, Problem};
 use crate::http::state::App;
 use crate::http::watched::{Watch, Watched};
 use crate::telemetry::Access;
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -50,18 +51,46 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
     response.map(|body| Body::new(Watched::new(body, record)))
 }
 
-/// Turns a request away that comes when the service is ending or over one connection too many, unless it is about the
-/// service itself. Within the cross-origin rules, so that a page's script can read why.
-pub async fn unless_turned_away(State(app): State<App>, request: Request, next: Next) -> Response {
+/// Lets a request through to its route, unless HTTP itself, the service's end or one connection too many forbids it, and applies to the answer
+/// what its headers say whatever the route is: conditions and content coding. Within the cross-origin rules, so that a
+/// page's script can read why. What is about the service itself goes on to its end, and depends on no coding.
+pub async fn gate(State(app): State<App>, request: Request, next: Next) -> Response {
+    if let Some(problem) = framing::fault(&request) {
+        return problem.into_response();
+    }
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    if matches!(route, Some("/healthz" | "/readyz" | "/metrics")) {
-        next.run(request).await
-    } else if app.is_ending() {
-        Problem::ShuttingDown.into_response()
-    } else if request.extensions().get::<Beyond>().is_some() {
-        Problem::TooManyConnections.into_response()
-    } else {
-        next.run(request).await
+    let about_itself = matches!(route, Some("/healthz" | "/readyz" | "/metrics"));
+    if !about_itself {
+        if app.is_ending() {
+            return Problem::ShuttingDown.into_response();
+        }
+        if request.extensions().get::<Beyond>().is_some() {
+            return Problem::TooManyConnections.into_response();
+        }
+    }
+    let coded_from = coding::coded_from(request.headers());
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let conditions = reads.then(|| Conditions::of(request.method(), request.headers()));
+    let mut response = next.run(request).await;
+    if let Some(conditions) = conditions.filter(|_| response.status().is_success()) {
+        response = under(&conditions, response);
+    }
+    if about_itself { response } else { coding::code(response, coded_from) }
+}
+
+/// The answer to a request that only reads, under its conditions. Its body is made as it is sent, so dropping it costs
+/// nothing; answers that take a search have looked before it.
+fn under(conditions: &Conditions, response: Response) -> Response {
+    let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
+    match conditions.unmet(tag.map_or(Current::Untagged, Current::Tagged)) {
+        None => response,
+        Some(Unmet::Failed) => Problem::PreconditionFailed.into_response(),
+        Some(Unmet::NotModified) => {
+            let (mut parts, _) = response.into_parts();
+            parts.status = StatusCode::NOT_MODIFIED;
+            parts.headers.remove(CONTENT_TYPE);
+            Response::from_parts(parts, Body::empty())
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! The HTTP surface: one file a resource, and what they share.
 //!
-//! A request goes through `edge`, then cross-origin rules, compression and a net for panics, to its route's
-//! handler in `routes`. A handler parses what it is asked (`request`), answers conditions without searching, calls
-//! one function of the puzzle through the pool, and says it in the negotiated format (`response`). Every error is a
-//! problem (`response::problem`).
+//! A request goes through `edge`, then cross-origin rules, the gate (`edge` too: what HTTP asks of every request,
+//! conditions, compression) and a net for panics, to its route's handler in `routes`. A handler parses what it is
+//! asked (`request`), answers conditions without searching, calls one function of the puzzle through the pool, and says
+//! it in the negotiated format (`response`). Every error is a problem (`response::problem`).
 //!
 //! The rooms use each other in one direction, `state` ← `response` ← `request` ← `routes` ← `page` ← `document` ← this
-//! one; `edge` stands beside `routes`.
+//! one; `edge` stands beside `routes`, and `cors` alone.
 
+mod cors;
 mod document;
 mod edge;
 mod page;
@@ -26,21 +27,14 @@ use crate::config::Config;
 use crate::telemetry::AccessLog;
 use crate::telemetry::panic_message;
 use axum::Router;
-use axum::http::{HeaderName, HeaderValue, Method};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse as _;
 use axum::routing::get;
 use response::problem::{self, Problem};
-use response::{negotiate, problems};
+use response::problems;
 use routes::{complete, count, estimate, jobs, service, solutions, solve, trace, verify};
-use std::time::Duration;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::compression::{
-    CompressionLayer, CompressionLevel, Predicate,
-    predicate::{NotForContentType, SizeAbove},
-};
-use tower_http::cors::{AllowOrigin, CorsLayer};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -48,6 +42,9 @@ use utoipa_axum::routes;
 #[derive(OpenApi)]
 #[openapi(
     info(title = "nqueens"),
+    // Relative to the document's own address, so that calls go to the right place behind a path prefix too.
+    servers((url = ".", description = "Where this document comes from")),
+    security(),
     components(schemas(problems::ProblemBody)),
     tags(
         (name = "boards", description = "Solutions of the n-queens puzzle"),
@@ -95,7 +92,7 @@ pub async fn open(config: Config, access_log: AccessLog) -> App {
 
 /// The whole service as a router.
 pub fn router(app: App) -> Router {
-    let cors = cors(&app.config.cors_origin);
+    let cors = cors::layer(&app.config.cors_origin).map(|layer| (from_fn(cors::only_preflights), layer));
     Router::from(routes())
         .route("/docs", get(service::docs))
         .route("/docs/", get(service::docs_page))
@@ -105,41 +102,10 @@ pub fn router(app: App) -> Router {
         .layer((
             from_fn_with_state(app.clone(), edge::edge),
             option_layer(cors),
-            from_fn_with_state(app.clone(), edge::unless_turned_away),
-            CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(compressible()),
+            from_fn_with_state(app.clone(), edge::gate),
             CatchPanicLayer::custom(|payload: Box<dyn std::any::Any + Send>| {
                 Problem::Internal { message: panic_message(payload.as_ref()) }.into_response()
             }),
         ))
         .with_state(app)
-}
-
-/// Bodies worth compressing: from about 1 KB up. Streams are left alone, since an encoder would hold lines back.
-fn compressible() -> impl Predicate {
-    SizeAbove::new(1024)
-        .and(NotForContentType::const_new(negotiate::Format::Ndjson.content_type()))
-        .and(NotForContentType::SSE)
-}
-
-/// Cross-origin rules: none unless origins are configured; then the same on every answer, errors too.
-fn cors(origins: &[String]) -> Option<CorsLayer> {
-    if origins.is_empty() {
-        return None;
-    }
-    let allowed = if origins.iter().any(|origin| origin == "*") {
-        AllowOrigin::any()
-    } else {
-        AllowOrigin::list(origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()))
-    };
-    let names = ["x-request-id", "server-timing", "retry-after", "location", "etag"].map(HeaderName::from_static);
-    Some(
-        CorsLayer::new()
-            .allow_origin(allowed)
-            .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::DELETE])
-            .allow_headers(
-                ["content-type", "authorization", "x-request-id", "last-event-id"].map(HeaderName::from_static),
-            )
-            .expose_headers(names)
-            .max_age(Duration::from_secs(3600)),
-    )
 }

@@ -8,6 +8,7 @@ use crate::jobs::{self, Jobs, Resume};
 use crate::queens::Board;
 use crate::queens::backtrack::Steps;
 use crate::queens::backtrack::trace::walk::Walks;
+use crate::surroundings;
 use crate::telemetry::{AccessLog, Metrics};
 use axum::body::Bytes;
 use std::ops::Deref;
@@ -85,7 +86,7 @@ impl App {
         let settings = jobs::Settings {
             data_dir: config.data_dir.clone(),
             resume: Resume::UpTo(config.max_job),
-            memory: jobs::memory_limit(),
+            memory: surroundings::memory(),
             ..jobs::Settings::default()
         };
         Self(Arc::new(Inner {

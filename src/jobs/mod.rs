@@ -6,11 +6,10 @@
 //! all of it works but for that, and a job says that it is not durable. When the ledger is whole, its sum goes to the
 //! [`Counts`] that requests are answered from, and the tasks are dropped.
 //!
-//! `runner`: the lanes in which tasks run. `pace`: how much of the work is done. `memory`: what a job may need.
+//! `runner`: the lanes in which tasks run. `pace`: how much of the work is done.
 
 mod job;
 mod ledger;
-mod memory;
 mod pace;
 mod reading;
 mod record;
@@ -18,8 +17,6 @@ mod runner;
 mod store;
 #[cfg(test)]
 mod tests;
-
-pub use memory::limit as memory_limit;
 
 use crate::compute::{self, Pool};
 use crate::counts::{Count, Counts};
@@ -139,7 +136,7 @@ pub struct Settings {
     pub resume: Resume,
     /// Which inner loops count.
     pub kernel: Kernel,
-    /// How many bytes of memory a job may need; see [`memory_limit`].
+    /// How many bytes of memory a job may need; see [`surroundings`](crate::surroundings).
     pub memory: Option<u64>,
 }
 

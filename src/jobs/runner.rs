@@ -9,10 +9,10 @@ use super::Inner;
 use super::job::Piece;
 use super::store::Change;
 use super::{State, Table};
-use crate::compute::{self, Failure};
+use crate::compute::{self, Failure, Rank, Turn};
 use crate::counts::Count;
 use crate::queens::count::{Plan, Worker};
-use crate::queens::{Size, Stop, Stopped, symmetry};
+use crate::queens::{Size, Stopped, symmetry};
 use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
@@ -78,9 +78,9 @@ async fn lane(inner: Arc<Inner>) {
                 Hands { n: choice.n, run: choice.run, worker, tasks: 0..0 }
             }
         };
-        let turn = inner.pool.task({
+        let turn = inner.pool.task_of(Rank::Background, {
             let inner = Arc::clone(&inner);
-            move |stop| inner.work(work, stop)
+            move |turn| inner.work(work, turn)
         });
         let outcome = tokio::select! {
             outcome = turn => outcome,
@@ -147,8 +147,8 @@ impl Inner {
     }
 
     /// Runs tasks for one turn, on a thread of the pool.
-    fn work(&self, mut hands: Hands, stop: &Stop) -> Result<Hands, Stopped> {
-        let begun = Instant::now();
+    fn work(&self, mut hands: Hands, turn: &Turn) -> Result<Hands, Stopped> {
+        let (begun, stop) = (Instant::now(), turn.stop());
         loop {
             let Some(task) = hands.tasks.next() else {
                 match self.table().take(hands.n, hands.run, hands.tasks.end) {
@@ -173,7 +173,7 @@ impl Inner {
             if let Some(job) = self.table().jobs.get_mut(&hands.n.get()).filter(|job| job.state != State::Done) {
                 job.ledger.add(task..task + 1, sum); // one that is in it already, from an earlier run, is the same
             }
-            if begun.elapsed() >= TURN || self.pool.is_wanted_from_tasks() {
+            if begun.elapsed() >= TURN || turn.is_over() {
                 break;
             }
         }

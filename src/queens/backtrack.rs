@@ -53,10 +53,9 @@ pub const MAX: u32 = 1000;
 /// # Panics
 /// When `n` is over [`MAX`].
 pub fn first_solution(n: Size, stop: &Stop) -> Result<(Option<Board>, Steps), Stopped> {
-    let mut search = Search::new(n, stop, false);
-    let found = search.try_row(1)?;
-    let board = if found { Board::new(search.b.split_off(1)).ok() } else { None };
-    Ok((board, search.steps))
+    let mut search = Search::for_one(n);
+    search.run(stop)?;
+    Ok((search.board(), search.steps))
 }
 
 /// The number of solutions by running the routine to its end, and the steps that took.
@@ -67,13 +66,17 @@ pub fn first_solution(n: Size, stop: &Stop) -> Result<(Option<Board>, Steps), St
 /// # Panics
 /// When `n` is over [`MAX`].
 pub fn count(n: Size, stop: &Stop) -> Result<(u64, Steps), Stopped> {
-    let mut search = Search::new(n, stop, true);
-    search.try_row(1)?;
+    let mut search = Search::for_all(n);
+    search.run(stop)?;
     Ok((search.solutions, search.steps))
 }
 
 /// The four arrays, and what is counted on the way.
-struct Search<'a> {
+///
+/// Where the recursion was stopped can be read from B: the calls up to the first row without a queen had been entered,
+/// each with its candidate in B. So it is entered again as far as that, without counting anything twice, and goes on.
+#[derive(Clone, Debug)]
+pub struct Search {
     n: usize,
     /// `b[i]`: the column of row i's queen, 0 for none; `b[0]` is not used.
     b: Vec<u32>,
@@ -87,11 +90,59 @@ struct Search<'a> {
     all: bool,
     solutions: u64,
     steps: Steps,
-    stop: &'a Stop,
+    stop: Stop,
+    /// Whether the calls that are entered had been entered before the search was stopped.
+    again: bool,
 }
 
-impl<'a> Search<'a> {
-    fn new(n: Size, stop: &'a Stop, all: bool) -> Self {
+impl Search {
+    /// The search for the first solution, before its first step.
+    ///
+    /// # Panics
+    /// When `n` is over [`MAX`].
+    #[must_use]
+    pub fn for_one(n: Size) -> Self {
+        Self::new(n, false)
+    }
+
+    /// The search for all solutions, before its first step.
+    ///
+    /// # Panics
+    /// When `n` is over [`MAX`].
+    #[must_use]
+    pub fn for_all(n: Size) -> Self {
+        Self::new(n, true)
+    }
+
+    /// Goes on to the end; once, and again each time that it was stopped.
+    ///
+    /// # Errors
+    /// [`Stopped`] when `stop` said so first. Nothing is lost by that, and each call gets at least a thousand steps
+    /// further.
+    pub fn run(&mut self, stop: &Stop) -> Result<(), Stopped> {
+        self.stop = stop.clone();
+        self.try_row(1).map(drop)
+    }
+
+    /// The solution that was found, if it was one that was looked for.
+    #[must_use]
+    pub fn board(&self) -> Option<Board> {
+        Board::new(self.b[1..].to_vec()).ok().filter(Board::is_full)
+    }
+
+    /// How many solutions were found.
+    #[must_use]
+    pub fn solutions(&self) -> u64 {
+        self.solutions
+    }
+
+    /// The steps so far.
+    #[must_use]
+    pub fn steps(&self) -> Steps {
+        self.steps
+    }
+
+    fn new(n: Size, all: bool) -> Self {
         assert!(n.get() <= MAX, "the recursion takes sizes up to {MAX}");
         let n = n.index();
         Self {
@@ -103,17 +154,32 @@ impl<'a> Search<'a> {
             all,
             solutions: 0,
             steps: Steps::default(),
-            stop,
+            stop: Stop::new(),
+            again: false,
         }
     }
 
     /// `Try(s)`: whether a queen was found for row `s` and every row after it.
     fn try_row(&mut self, s: usize) -> Result<bool, Stopped> {
-        self.steps.try_calls += 1;
-        if self.steps.try_calls.is_multiple_of(1024) {
-            self.stop.check()?;
-        }
         let (mut j, mut q) = (0, false);
+        if self.again {
+            j = self.b[s] as usize;
+            self.again = j > 0;
+            if self.again {
+                q = self.try_row(s + 1)?;
+                if !q {
+                    self.move_off(s, j);
+                }
+            }
+        } else {
+            self.steps.try_calls += 1;
+            if self.steps.try_calls.is_multiple_of(1024) {
+                self.again = self.stop.is_set();
+                if self.again {
+                    return Err(Stopped);
+                }
+            }
+        }
         while !q && j < self.n {
             j += 1;
             if self.safe(s, j) {
@@ -173,6 +239,23 @@ mod tests {
         let (count, steps) = count(size(8), &Stop::new()).expect("not stopped");
         assert_eq!(count, 92);
         assert_eq!(steps, Steps { try_calls: 1965, safe: 15720, record: 2056, move_off: 2056 });
+    }
+
+    #[test]
+    fn stopped_over_and_over_it_takes_the_same_steps() {
+        let stop = Stop::new();
+        stop.set();
+        for (n, all) in [(20, false), (26, false), (8, true), (10, true)] {
+            let (mut whole, mut halting) = (Search::new(size(n), all), Search::new(size(n), all));
+            whole.run(&Stop::new()).expect("not stopped");
+            let mut stops = 0;
+            while halting.run(&stop).is_err() {
+                stops += 1;
+            }
+            assert_eq!(stops, whole.steps.try_calls / 1024, "n = {n}: as often as it looked");
+            assert_eq!(halting.steps, whole.steps);
+            assert_eq!((halting.board(), halting.solutions), (whole.board(), whole.solutions));
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod search;
 mod squares;
 
 use super::{Board, Conflicts, Size, Stop, Stopped};
+use search::{Found, Search};
 use squares::{DeadEnd, Square, Squares};
 use std::fmt;
 
@@ -29,7 +30,7 @@ pub struct Completions {
     pub exhausted: bool,
 }
 
-/// Why there is no answer.
+/// What contradicts itself in a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompleteError {
     /// The board is larger than [`MAX_SIZE`].
@@ -52,14 +53,6 @@ pub enum CompleteError {
         /// The queen's column.
         column: u32,
     },
-    /// The search was stopped.
-    Stopped,
-}
-
-impl From<Stopped> for CompleteError {
-    fn from(Stopped: Stopped) -> Self {
-        Self::Stopped
-    }
 }
 
 impl fmt::Display for CompleteError {
@@ -79,39 +72,50 @@ impl fmt::Display for CompleteError {
             Self::OnBlocked { row, column } => {
                 write!(f, "the queen in row {row} stands on column {column}, which is blocked")
             }
-            Self::Stopped => Stopped.fmt(f),
         }
     }
 }
 
 impl std::error::Error for CompleteError {}
 
-/// Finds up to `limit` completions of `partial` that have no queen on any of the `blocked` squares (row, column).
+/// A search for completions, halted between two steps.
 ///
 /// The same question has the same answer every time and everywhere. When all completions are found, the answer says
-/// so (`exhausted`); then a missing one does not exist. A search that finds `limit` of them goes on a little longer,
-/// by a fixed number of steps, so if there are exactly `limit`, the answer may or may not say so. To learn whether a
-/// completion is the only one, ask for two.
-///
-/// # Errors
-/// [`CompleteError`] when the question contradicts itself, which is told before any search, or `stop` ended it.
-pub fn complete(
-    partial: &Board,
-    blocked: &[(u32, u32)],
-    limit: usize,
-    stop: &Stop,
-) -> Result<Completions, CompleteError> {
-    let none = Completions { boards: Vec::new(), exhausted: true };
-    let Ok(squares) = free_squares(partial, blocked)? else {
-        return Ok(none);
-    };
-    let search::Found { boards, exhausted } = search::search(squares, limit, stop)?;
-    let board = |b| Board::new(b).unwrap_or_else(|error| unreachable!("a completion is a board: {error}"));
-    let mut boards: Vec<_> = boards.into_iter().map(board).collect();
-    if exhausted {
-        boards.sort_unstable();
+/// so (`exhausted`); then a missing one does not exist. A search that finds as many as were asked for goes on a little
+/// longer, by a fixed number of steps, so if there are exactly as many, the answer may or may not say so. To learn
+/// whether a completion is the only one, ask for two.
+#[derive(Debug)]
+pub struct Completing {
+    /// None if the board is a dead end as it is given.
+    search: Option<Search>,
+}
+
+impl Completing {
+    /// The search for up to `limit` completions of `partial` that have no queen on any of the `blocked` squares
+    /// (row, column), before its first step.
+    ///
+    /// # Errors
+    /// [`CompleteError`] when the question contradicts itself.
+    pub fn new(partial: &Board, blocked: &[(u32, u32)], limit: usize) -> Result<Self, CompleteError> {
+        Ok(Self { search: free_squares(partial, blocked)?.ok().map(|squares| Search::new(squares, limit)) })
     }
-    Ok(Completions { boards, exhausted })
+
+    /// Goes on to the end; once, and again each time that it was stopped.
+    ///
+    /// # Errors
+    /// [`Stopped`] when `stop` said so first. Nothing is lost by that, and each call gets a little further.
+    pub fn run(&mut self, stop: &Stop) -> Result<Completions, Stopped> {
+        let Some(search) = &mut self.search else {
+            return Ok(Completions { boards: Vec::new(), exhausted: true });
+        };
+        let Found { boards, exhausted } = search.run(stop)?;
+        let board = |b| Board::new(b).unwrap_or_else(|error| unreachable!("a completion is a board: {error}"));
+        let mut boards: Vec<_> = boards.into_iter().map(board).collect();
+        if exhausted {
+            boards.sort_unstable();
+        }
+        Ok(Completions { boards, exhausted })
+    }
 }
 
 /// The squares that the queens and blocked squares leave free, or the dead end that they already are.
@@ -144,7 +148,6 @@ fn free_squares(partial: &Board, blocked: &[(u32, u32)]) -> Result<Result<Square
 mod tests {
     use super::super::solutions::{Kind, Solutions};
     use super::*;
-    use std::time::Instant;
 
     fn board(b: &[u32]) -> Board {
         Board::new(b.to_vec()).expect("a board")
@@ -155,7 +158,8 @@ mod tests {
     }
 
     fn ask(partial: &Board, blocked: &[(u32, u32)], limit: usize) -> Completions {
-        complete(partial, blocked, limit, &Stop::new()).expect("an answer")
+        let mut search = Completing::new(partial, blocked, limit).expect("a question");
+        search.run(&Stop::new()).expect("nobody stops it")
     }
 
     fn solutions(n: u32) -> Vec<Board> {
@@ -232,7 +236,7 @@ mod tests {
     #[test]
     fn a_question_that_contradicts_itself_is_refused() {
         let refused =
-            |b: &[u32], blocked: &[(u32, u32)]| complete(&board(b), blocked, 1, &Stop::new()).expect_err("a refusal");
+            |b: &[u32], blocked: &[(u32, u32)]| Completing::new(&board(b), blocked, 1).expect_err("a refusal");
         let CompleteError::Attacking(conflicts) = refused(&[1, 2, 0, 1], &[]) else { panic!("attacking queens") };
         assert_eq!(conflicts.total, 2);
         assert_eq!(conflicts.first[0].rows, (1, 2));
@@ -269,8 +273,24 @@ mod tests {
     }
 
     #[test]
-    fn it_stops() {
-        let stop = Stop::new().with_deadline(Instant::now());
-        assert_eq!(complete(&empty(20), &[], 1, &stop), Err(CompleteError::Stopped));
+    fn stopped_over_and_over_it_gives_the_same_answer() {
+        let stop = Stop::new();
+        stop.set();
+        // One that is found at once, all of a size, and one that begins again a hundred times and tries every square.
+        let unsolvable: Vec<_> =
+            (2..=12).map(|column| (1, column)).chain((2..=11).map(|column| (12, column))).collect();
+        for (partial, blocked, limit) in [(empty(20), vec![], 1), (empty(8), vec![], 1000), (empty(12), unsolvable, 1)]
+        {
+            let mut search = Completing::new(&partial, &blocked, limit).expect("a question");
+            let mut stops = 0;
+            let found = loop {
+                match search.run(&stop) {
+                    Ok(found) => break found,
+                    Err(Stopped) => stops += 1,
+                }
+            };
+            assert!(stops > 10, "it was stopped after every step");
+            assert_eq!(found, ask(&partial, &blocked, limit));
+        }
     }
 }

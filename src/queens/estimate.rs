@@ -12,7 +12,6 @@
 use super::{Size, Stop, Stopped};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use std::fmt;
 use std::num::NonZeroU32;
 
 /// The largest size that can be estimated: weights grow as n!, and a sum of 100! still is an ordinary `f64`.
@@ -31,32 +30,6 @@ pub struct Estimate {
     pub tree_nodes: f64,
 }
 
-/// Why there is no estimate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EstimateError {
-    /// The size is over [`MAX_SIZE`].
-    TooLarge(Size),
-    /// The search was stopped.
-    Stopped,
-}
-
-impl From<Stopped> for EstimateError {
-    fn from(Stopped: Stopped) -> Self {
-        Self::Stopped
-    }
-}
-
-impl fmt::Display for EstimateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge(n) => write!(f, "estimates are made up to n = {MAX_SIZE}, not for {n}"),
-            Self::Stopped => Stopped.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for EstimateError {}
-
 /// How many probes are made between two looks at the [`Stop`]: at most 25,600 queens.
 const PROBES_PER_LOOK: u32 = 1 << 8;
 
@@ -64,35 +37,53 @@ const PROBES_PER_LOOK: u32 = 1 << 8;
 /// that nothing is rounded; the relative error does not depend on it.
 const UNIT: f64 = (1u128 << 100) as f64;
 
-/// Estimates the number of solutions of size `n`, and of search tree nodes, from `probes` random probes.
-///
-/// # Errors
-/// [`EstimateError`] when `n` is over [`MAX_SIZE`], or `stop` ended it.
-pub fn estimate(n: Size, probes: NonZeroU32, seed: u64, stop: &Stop) -> Result<Estimate, EstimateError> {
-    if n.get() > MAX_SIZE {
-        return Err(EstimateError::TooLarge(n));
+/// Random probes of one size, and what those made so far have summed up to.
+#[derive(Clone, Debug)]
+pub struct Probes {
+    n: u32,
+    generator: ChaCha8Rng,
+    made: u32,
+    weights: f64,
+    squares: f64,
+    nodes: f64,
+}
+
+impl Probes {
+    /// None yet of size `n`; `None` when that is over [`MAX_SIZE`].
+    #[must_use]
+    pub fn new(n: Size, seed: u64) -> Option<Self> {
+        let generator = ChaCha8Rng::seed_from_u64(seed);
+        let n = Some(n.get()).filter(|&n| n <= MAX_SIZE)?;
+        Some(Self { n, generator, made: 0, weights: 0.0, squares: 0.0, nodes: 0.0 })
     }
-    let mut generator = ChaCha8Rng::seed_from_u64(seed);
-    let (mut weights, mut squares, mut nodes) = (0.0, 0.0, 0.0);
-    for made in 0..probes.get() {
-        if made.is_multiple_of(PROBES_PER_LOOK) {
-            stop.check()?;
+
+    /// Estimates the number of solutions, and of search tree nodes, once so many probes have been made.
+    ///
+    /// # Errors
+    /// [`Stopped`] when `stop` said so first. Nothing is lost by that: the next call goes on from the same probe, and
+    /// each call makes at least a few.
+    pub fn estimate(&mut self, probes: NonZeroU32, stop: &Stop) -> Result<Estimate, Stopped> {
+        while self.made < probes.get() {
+            let probe = probe(self.n, &mut self.generator);
+            let scaled = probe.solutions / UNIT;
+            self.weights += scaled;
+            self.squares += scaled * scaled;
+            self.nodes += probe.nodes;
+            self.made += 1;
+            if self.made.is_multiple_of(PROBES_PER_LOOK) {
+                stop.check()?;
+            }
         }
-        let probe = probe(n.get(), &mut generator);
-        let scaled = probe.solutions / UNIT;
-        weights += scaled;
-        squares += scaled * scaled;
-        nodes += probe.nodes;
+        let probes = f64::from(probes.get());
+        let mean = self.weights / probes;
+        // The variance of the mean. Rounding may leave it a little below 0 where all weights are equal.
+        let variance = (self.squares / probes - mean * mean).max(0.0) / (probes - 1.0);
+        Ok(Estimate {
+            count: mean * UNIT,
+            relative_error: (mean > 0.0 && probes > 1.0).then(|| variance.sqrt() / mean),
+            tree_nodes: self.nodes / probes,
+        })
     }
-    let probes = f64::from(probes.get());
-    let mean = weights / probes;
-    // The variance of the mean. Rounding may leave it a little below 0 where all weights are equal.
-    let variance = (squares / probes - mean * mean).max(0.0) / (probes - 1.0);
-    Ok(Estimate {
-        count: mean * UNIT,
-        relative_error: (mean > 0.0 && probes > 1.0).then(|| variance.sqrt() / mean),
-        tree_nodes: nodes / probes,
-    })
 }
 
 /// What one probe counts.
@@ -162,11 +153,10 @@ fn lowest_after(mut mask: u64, skipped: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
 
     fn run(n: u32, probes: u32, seed: u64) -> Estimate {
         let (n, probes) = (Size::new(n).expect("a size"), NonZeroU32::new(probes).expect("some probes"));
-        estimate(n, probes, seed, &Stop::new()).expect("an estimate")
+        Probes::new(n, seed).expect("a small size").estimate(probes, &Stop::new()).expect("not stopped")
     }
 
     #[test]
@@ -211,7 +201,7 @@ mod tests {
         assert!(found.count.is_finite() && found.tree_nodes.is_finite(), "{found:?}");
         assert!(found.tree_nodes > 1e110, "{found:?}");
         let larger = Size::new(MAX_SIZE + 1).expect("a size");
-        assert_eq!(estimate(larger, NonZeroU32::MIN, 1, &Stop::new()), Err(EstimateError::TooLarge(larger)));
+        assert!(Probes::new(larger, 1).is_none());
     }
 
     #[test]
@@ -227,9 +217,18 @@ mod tests {
     }
 
     #[test]
-    fn it_stops() {
-        let stop = Stop::new().with_deadline(Instant::now());
-        let n = Size::new(100).expect("a size");
-        assert_eq!(estimate(n, NonZeroU32::MAX, 1, &stop), Err(EstimateError::Stopped));
+    fn stopped_over_and_over_it_gives_the_same_digits() {
+        let (stop, n) = (Stop::new(), Size::new(16).expect("a size"));
+        stop.set();
+        let mut probes = Probes::new(n, 1).expect("a small size");
+        let many = NonZeroU32::new(1000).expect("some probes");
+        let mut stops = 0;
+        let found = loop {
+            match probes.estimate(many, &stop) {
+                Ok(found) => break found,
+                Err(Stopped) => stops += 1,
+            }
+        };
+        assert_eq!((stops, found), (3, run(16, 1000, 1)));
     }
 }

@@ -23,4 +23,4 @@ pub mod symmetry;
 
 pub use board::{Board, BoardError, Conflict, Conflicts, Line};
 pub use size::Size;
-pub use stop::{Stop, Stopped};
+pub use stop::{Pause, Stop, Stopped};

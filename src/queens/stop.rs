@@ -3,6 +3,8 @@
 //! Whoever starts a search keeps a [`Stop`] and hands a clone to the search; the search looks at it every few
 //! thousand steps. It does not matter to the search *why* it is asked to end (nobody waits any more, the time is
 //! up, the service shuts down), so a `Stop` carries no reason: the side that set it knows.
+//!
+//! A search that has to share its processor with others does so at the same looks, without knowing: see [`Pause`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +12,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A request to end, shared by every clone: a flag that is set once and never cleared, and an optional deadline.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Stop {
     flag: Arc<Flag>,
     deadline: Option<Instant>,
+    pause: Option<Arc<dyn Pause>>,
+}
+
+/// Lets others have the processor in the middle of a search.
+pub trait Pause: Send + Sync {
+    /// Called at every look of the search, on its thread: so it is quick, unless it keeps the search waiting until it
+    /// is its turn again. Whether the search should end instead.
+    fn look(&self) -> bool;
 }
 
 #[derive(Debug, Default)]
@@ -33,13 +43,19 @@ impl Stop {
     #[must_use]
     pub fn child(&self) -> Self {
         let flag = Flag { set: AtomicBool::new(false), parent: Some(Arc::clone(&self.flag)) };
-        Self { flag: Arc::new(flag), deadline: self.deadline }
+        Self { flag: Arc::new(flag), deadline: self.deadline, pause: self.pause.clone() }
     }
 
     /// The same flag, and in this clone (and clones of it) also a deadline: from `deadline` on, it reads as set.
     #[must_use]
     pub fn with_deadline(&self, deadline: Instant) -> Self {
-        Self { flag: Arc::clone(&self.flag), deadline: Some(deadline) }
+        Self { deadline: Some(deadline), ..self.clone() }
+    }
+
+    /// The same, and in this clone (and clones and children of it) every look also asks `pause`.
+    #[must_use]
+    pub fn with_pause(&self, pause: Arc<dyn Pause>) -> Self {
+        Self { pause: Some(pause), ..self.clone() }
     }
 
     /// Asks every search that holds a clone or a child to end.
@@ -48,10 +64,13 @@ impl Stop {
     }
 
     /// Whether the search should end now. Costs a relaxed load or two, and a clock reading where there is a deadline.
+    /// With a [`Pause`] it may wait, so then it is for the search alone to ask.
     #[must_use]
     pub fn is_set(&self) -> bool {
         let mut flags = std::iter::successors(Some(&self.flag), |flag| flag.parent.as_ref());
-        flags.any(|flag| flag.set.load(Ordering::Relaxed)) || self.deadline.is_some_and(|at| Instant::now() >= at)
+        flags.any(|flag| flag.set.load(Ordering::Relaxed))
+            || self.deadline.is_some_and(|at| Instant::now() >= at)
+            || self.pause.as_ref().is_some_and(|pause| pause.look())
     }
 
     /// `Err(Stopped)` once the search should end, for use with `?`.
@@ -60,6 +79,12 @@ impl Stop {
     /// [`Stopped`] when the flag is set or the deadline has passed.
     pub fn check(&self) -> Result<(), Stopped> {
         if self.is_set() { Err(Stopped) } else { Ok(()) }
+    }
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stop").field("flag", &self.flag).field("deadline", &self.deadline).finish_non_exhaustive()
     }
 }
 

@@ -27,7 +27,7 @@ async fn not_modified() {
     for path in FACTS {
         let tag = service.get(path).await.header("etag").expect("a tag").to_owned();
         let strong = tag.trim_start_matches("W/").to_owned();
-        for condition in [tag.clone(), strong, format!("\"other\", {tag}"), "*".to_owned()] {
+        for condition in [tag.clone(), strong, format!("\"other\", {tag}"), format!("\"a,\", {tag}"), "*".to_owned()] {
             for method in [Method::GET, Method::HEAD] {
                 let answer = service.send(method, path, &[("if-none-match", &condition)], "").await;
                 assert_eq!(answer.status, 304);
@@ -63,25 +63,9 @@ async fn head_answers_the_headers_without_searching() {
 async fn what_changes_is_not_stored() {
     let service = Service::default().await;
     for path in ["/healthz", "/readyz", "/metrics"] {
-        let answer = service.get_with(path, &[("if-none-match", "*")]).await;
+        let answer = service.get_with(path, &[("if-none-match", "\"x\"")]).await;
         assert_eq!(answer.status, 200);
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         assert_eq!(answer.header("etag"), None);
     }
-}
-
-#[tokio::test]
-async fn large_bodies_are_compressed_on_request_and_small_ones_are_not() {
-    let service = Service::default().await;
-    let gzip = [("accept-encoding", "gzip")];
-    let small = service.get_with("/solve/8", &gzip).await;
-    assert_eq!(small.header("content-encoding"), None);
-    let plain = service.get("/solve/10000").await;
-    assert_eq!(plain.header("content-encoding"), None);
-    let compressed = service.get_with("/solve/10000", &gzip).await;
-    assert_eq!(compressed.header("content-encoding"), Some("gzip"));
-    assert_eq!(compressed.header("vary"), Some("accept, accept-encoding"));
-    assert_eq!(compressed.header("etag"), plain.header("etag"));
-    assert_eq!(compressed.body[..2], [0x1f, 0x8b]);
-    assert!(compressed.body.len() < plain.body.len() / 2);
 }

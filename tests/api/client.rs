@@ -10,6 +10,7 @@ use nqueens::config::Config;
 use nqueens::server;
 use nqueens::telemetry::AccessLog;
 use serde_json::Value;
+use std::io::Read as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -132,6 +133,13 @@ impl Answer {
 
     pub fn text(&self) -> String {
         String::from_utf8(self.body.to_vec()).expect("text")
+    }
+
+    /// The body behind its gzip coding.
+    pub fn unzipped(&self) -> Vec<u8> {
+        let mut plain = Vec::new();
+        flate2::read::GzDecoder::new(&*self.body).read_to_end(&mut plain).expect("gzip");
+        plain
     }
 
     pub fn json(&self) -> Value {

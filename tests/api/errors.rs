@@ -116,8 +116,16 @@ async fn a_body_where_none_belongs() {
     }
     service.send(Method::PUT, "/verify", &[], "{}").await.is_problem(405, "method-not-allowed");
     service.send(Method::GET, "/complete", &[], "{}").await.is_problem(405, "method-not-allowed");
-    let chunked = "GET /solve/8 HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
-    assert!(service.raw(chunked.as_bytes()).await.starts_with("HTTP/1.1 400 "));
+}
+
+/// A cache-buster too: what a misspelt parameter is, only its sender knows.
+#[tokio::test]
+async fn a_cache_buster_is_a_parameter_that_is_not_there() {
+    let service = Service::default().await;
+    for path in ["/solve/8?_=1700000000", "/jobs?_=1", "/jobs/13?_=1"] {
+        assert_eq!(service.get(path).await.is_problem(400, "unknown-parameter")["parameter"], "_");
+    }
+    assert_eq!(service.get("/healthz?_=1").await.status, 200);
 }
 
 #[tokio::test]

@@ -67,3 +67,41 @@ async fn any_origin_may_be_allowed() {
     let answer = service.get_with("/solve/x", &[("origin", "http://x.test")]).await;
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
 }
+
+#[tokio::test]
+async fn scripts_may_send_the_conditions_that_go_with_what_they_may_read() {
+    let service = Service::start(Config { cors_origin: vec!["http://x.test".to_owned()], ..config() }).await;
+    let preflight = [
+        ("origin", "http://x.test"),
+        ("access-control-request-method", "GET"),
+        ("access-control-request-headers", "if-none-match"),
+    ];
+    let answer = service.send(Method::OPTIONS, "/solve/8", &preflight, "").await;
+    let allowed = answer.header("access-control-allow-headers").expect("a list");
+    for name in ["if-match", "if-none-match", "content-type", "authorization", "x-request-id", "last-event-id"] {
+        assert!(allowed.split(',').any(|allowed| allowed.trim() == name), "{name} in {allowed}");
+    }
+    let answer = service.get_with("/solve/8", &preflight[..1]).await;
+    let tag = answer.header("etag").expect("a tag");
+    assert!(answer.header("access-control-expose-headers").is_some_and(|names| names.contains("etag")));
+    let unchanged = service.get_with("/solve/8", &[preflight[0], ("if-none-match", tag)]).await;
+    assert_eq!(
+        (unchanged.status.as_u16(), unchanged.header("access-control-allow-origin")),
+        (304, Some("http://x.test"))
+    );
+}
+
+#[tokio::test]
+async fn options_without_a_method_to_ask_for_is_no_preflight() {
+    for cors_origin in [vec![], vec!["http://x.test".to_owned()]] {
+        let allowed = cors_origin.first().cloned();
+        let service = Service::start(Config { cors_origin, ..config() }).await;
+        for (path, methods) in [("/solve/8", "GET,HEAD"), ("/verify", "POST"), ("/healthz", "GET,HEAD")] {
+            let answer = service.send(Method::OPTIONS, path, &[("origin", "http://x.test")], "").await;
+            answer.is_problem(405, "method-not-allowed");
+            assert_eq!(answer.header("allow"), Some(methods));
+            assert_eq!(answer.header("access-control-allow-origin"), allowed.as_deref());
+        }
+        service.send(Method::OPTIONS, "/nope", &[], "").await.is_problem(404, "not-found");
+    }
+}

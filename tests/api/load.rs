@@ -3,6 +3,7 @@
 use crate::client::{Service, config};
 use hyper::Method;
 use nqueens::config::Config;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
@@ -73,6 +74,31 @@ async fn the_surplus_is_turned_away_at_once_and_the_rest_of_the_service_does_not
         assert_eq!(service.get(path).await.status, 200, "{path}");
     }
     heavy.shutdown().await;
+    service.idle().await;
+}
+
+#[tokio::test]
+async fn a_short_question_is_answered_while_long_ones_run_and_wait() {
+    let limit = Duration::from_secs(600);
+    let service = Arc::new(Service::start(Config { time_limit: limit, ..config() }).await);
+    let mut long = tokio::task::JoinSet::new();
+    for seed in 0..12 {
+        let service = Arc::clone(&service);
+        long.spawn(async move { service.get(&format!("/estimate/100?probes=10000000&seed={seed}")).await.status });
+    }
+    // Two run, or one of them has just made room; the others wait, whether they have had a turn or not.
+    while service.metric("nqueens_searches_waiting").await < 10.0 {
+        tokio::task::yield_now().await;
+    }
+    let json = [("content-type", "application/json")];
+    for _ in 0..20 {
+        assert_eq!(service.send(Method::POST, "/verify", &json, r#"{"b":[1]}"#).await.status, 200);
+        assert_eq!(service.get("/solve/8?method=try").await.status, 200);
+        assert_eq!(service.get("/solutions/6").await.json()["next"], serde_json::Value::Null);
+        assert!(service.metric("nqueens_searches_waiting").await >= 10.0);
+    }
+    assert!(long.try_join_next().is_none(), "none of them has been answered");
+    long.shutdown().await;
     service.idle().await;
 }
 

@@ -2,13 +2,13 @@
 //! what anyone can ask it, by relative addresses, and loads nothing from elsewhere.
 
 use crate::http::request::Call;
-use crate::http::response::{PlainProblems, Problem, negotiate};
+use crate::http::response::{PlainProblems, Problem};
 use crate::http::routes::service;
 use crate::http::state::App;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, VARY};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, VARY};
 use axum::response::{IntoResponse, Response};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use utoipa::ToSchema;
@@ -94,7 +94,7 @@ impl Language {
 /// event, takes boards to try, lists solutions and follows counts. Everyone else gets the list of routes. The page passes
 /// over parameters that it does not know, since messengers add some to links.
 #[utoipa::path(
-    get, path = "/", tag = "service",
+    get, path = "/", tag = "service", operation_id = "index",
     params(("lang" = inline(Option<Language>), Query, description = "The page's language; default the browser's")),
     responses(
         (status = 200, description = "The page, or the routes with a line on each", content(
@@ -104,9 +104,9 @@ impl Language {
     )
 )]
 pub async fn page(State(app): State<App>, call: Call) -> Result<Response, Problem> {
-    let mut response = if negotiate::prefers_html(call.header_values(&ACCEPT)) {
+    let mut response = if call.prefers_html() {
         let policy = [(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY))];
-        (policy, PAGE.answer(&call)).into_response()
+        (policy, PAGE.answer()).into_response()
     } else {
         call.parameters(&["lang"])?.choice("lang", &Language::ALL, Language::name)?;
         service::index(&app)
@@ -117,7 +117,7 @@ pub async fn page(State(app): State<App>, call: Call) -> Result<Response, Proble
 
 /// A file of the page
 #[utoipa::path(
-    get, path = "/page/{file}", tag = "service",
+    get, path = "/page/{file}", tag = "service", operation_id = "page_file",
     params(("file" = String, Path, description = "The file's name", example = "app.js")),
     responses(
         (status = 200, description = "The file", content(
@@ -130,21 +130,17 @@ pub async fn file(file: Result<Path<String>, PathRejection>, call: Call) -> Resu
     let Ok(Path(name)) = file else { return Err(Problem::NotFound) }; // its name is not UTF-8
     let file = FILES.iter().find(|file| file.name == name).ok_or(Problem::NotFound)?;
     call.parameters(&[])?;
-    Ok(file.answer(&call))
+    Ok(file.answer())
 }
 
 impl File {
     /// Browsers ask again each time, and mostly learn that they have it: a new version of the service shows at once.
-    fn answer(&self, call: &Call) -> Response {
+    fn answer(&self) -> Response {
         let mut hash = DefaultHasher::new();
         self.bytes.hash(&mut hash);
         // Weak, because compression makes other bytes of the same content.
         let tag = format!("W/\"{:016x}\"", hash.finish());
-        let known = call.has(&tag);
         let headers = [(ETAG, tag), (CACHE_CONTROL, "no-cache".to_owned())];
-        if known {
-            return (StatusCode::NOT_MODIFIED, headers).into_response();
-        }
         (headers, [(CONTENT_TYPE, self.content_type)], self.bytes).into_response()
     }
 }

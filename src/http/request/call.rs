@@ -1,15 +1,18 @@
 //! What a handler needs to know of a request: its size, its parameters, its conditions. Parsed once, at the edge.
 
+use crate::http::request::conditions::{Conditions, Current, Unmet};
+use crate::http::request::no_body::NoBody;
 use crate::http::response::Fact;
 use crate::http::response::Problem;
 use crate::http::response::negotiate::{self, Format};
 use crate::http::state::App;
 use crate::queens::{Board, Size, Stop, Stopped};
-use axum::extract::{FromRequestParts, RawPathParams};
-use axum::http::header::{ACCEPT, CONTENT_LENGTH, IF_NONE_MATCH, TRANSFER_ENCODING};
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::http::header::ACCEPT;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -23,40 +26,36 @@ pub struct Arrival(pub Instant);
 pub struct Call {
     head: bool,
     headers: HeaderMap,
+    conditions: Conditions,
     query: String,
     arrival: Instant,
 }
 
-impl<S: Sync> FromRequestParts<S> for Call {
+/// For routes that take no body.
+impl FromRequest<App> for Call {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        if parts.method != Method::POST {
-            NoBody::from_request_parts(parts, state).await?;
-        }
-        Ok(Self {
-            head: parts.method == Method::HEAD,
-            headers: std::mem::take(&mut parts.headers),
-            query: parts.uri.query().unwrap_or_default().to_owned(),
-            arrival: parts.extensions.get::<Arrival>().map_or_else(Instant::now, |arrival| arrival.0),
-        })
-    }
-}
-
-/// That a request has no body. Looked at by the routes that take none, so that a wrong path or method is told first.
-pub struct NoBody;
-
-impl<S: Sync> FromRequestParts<S> for NoBody {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let announced = parts.headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0");
-        let has_body = announced || parts.headers.contains_key(TRANSFER_ENCODING);
-        if has_body { Err(Problem::UnexpectedBody) } else { Ok(Self) }
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let (call, body) = Self::with_body(request);
+        NoBody::of(body, app).await?;
+        Ok(call)
     }
 }
 
 impl Call {
+    /// A request to a route that takes a body, and its body.
+    pub fn with_body(request: Request) -> (Self, Body) {
+        let (parts, body) = request.into_parts();
+        let call = Self {
+            head: parts.method == Method::HEAD,
+            conditions: Conditions::of(&parts.method, &parts.headers),
+            headers: parts.headers,
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            arrival: parts.extensions.get::<Arrival>().map_or_else(Instant::now, |arrival| arrival.0),
+        };
+        (call, body)
+    }
+
     /// Whether only the headers of the answer are asked for.
     #[must_use]
     pub fn is_head(&self) -> bool {
@@ -98,15 +97,21 @@ impl Call {
         }
     }
 
+    /// Whether the caller prefers a page to JSON, as browsers do.
+    #[must_use]
+    pub fn prefers_html(&self) -> bool {
+        negotiate::prefers_html(self.headers.get_all(ACCEPT))
+    }
+
     /// The text of a header, if it is there and is plain text.
     #[must_use]
     pub fn header(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// All values of a header.
-    pub fn header_values(&self, name: &HeaderName) -> impl Iterator<Item = &HeaderValue> {
-        self.headers.get_all(name).iter()
+    /// All lines of a header; `?` for one that is not plain text.
+    pub fn lines(&self, name: &HeaderName) -> impl Iterator<Item = &str> {
+        self.headers.get_all(name).iter().map(|line| line.to_str().unwrap_or("?"))
     }
 
     /// The bytes of a header, if it is there.
@@ -115,36 +120,39 @@ impl Call {
         self.headers.get(name).map(HeaderValue::as_bytes)
     }
 
-    /// Runs a search of one caller's own on the pool, within the request's time.
+    /// Runs a search of one caller's own on the pool, within the request's time. It goes on from where it was when it is
+    /// called again.
     ///
     /// # Errors
     /// 503 when there is no room for it or its time is up, 500 when it panics.
     pub async fn search<T, F>(&self, app: &App, search: F) -> Result<T, Problem>
     where
         T: Send + 'static,
-        F: FnOnce(&Stop) -> Result<T, Stopped> + Send + 'static,
+        F: FnMut(&Stop) -> Result<T, Stopped> + Send + 'static,
     {
         let limit = app.config.time_limit;
         let found = app.pool.search(Some(self.deadline(limit)), search).await;
         found.map_err(|failure| Problem::of_failure(failure, limit))
     }
 
-    /// The answer that needs no body, to a call whose answer is `fact`: 304 where the caller has it already, or the
-    /// headers alone for HEAD.
+    /// The answer that needs no search, to a call whose answer is `fact`: 304 where the caller has it already, 412
+    /// where it asks for another, or the headers alone for HEAD.
     #[must_use]
     pub fn without_body(&self, fact: &Fact) -> Option<Response> {
-        if self.has(fact.tag()) {
-            return Some(fact.not_modified());
+        match self.conditions.unmet(Current::Tagged(fact.tag())) {
+            Some(Unmet::NotModified) => Some(fact.not_modified()),
+            Some(Unmet::Failed) => Some(Problem::PreconditionFailed.into_response()),
+            None => self.head.then(|| fact.headers_alone()),
         }
-        self.head.then(|| fact.headers_alone())
     }
 
-    /// Whether the caller says it has the answer with this tag (RFC 9110, `If-None-Match`, compared weakly).
-    #[must_use]
-    pub fn has(&self, tag: &str) -> bool {
-        let opaque = |text: &str| text.strip_prefix("W/").unwrap_or(text).to_owned();
-        let given = self.headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-        given.flat_map(|list| list.split(',')).map(str::trim).any(|one| one == "*" || opaque(one) == opaque(tag))
+    /// That a call which changes or computes something is to be carried out, its target being as it is. It would be
+    /// answered with a success, so all else has been looked at.
+    ///
+    /// # Errors
+    /// 412 where its conditions do not hold.
+    pub fn if_as_expected(&self, current: Current<'_>) -> Result<(), Problem> {
+        if self.conditions.unmet(current).is_none() { Ok(()) } else { Err(Problem::PreconditionFailed) }
     }
 }
 
@@ -154,7 +162,9 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    fn get(&self, name: &str) -> Option<&str> {
+    /// What parameter `name` says, if it is given.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 

@@ -1,12 +1,14 @@
-//! What goes out: formats, caching, streams, and every error as a problem.
+//! What goes out: formats, content coding, caching, streams, and every error as a problem.
 
 pub mod caching;
+pub mod coding;
 pub mod negotiate;
+pub mod preference;
 pub mod problem;
 pub mod problems;
 pub mod stream;
 
-pub use caching::{Fact, Unknown};
+pub use caching::Fact;
 pub use negotiate::{BoardFormat, Format, JsonFormat, ListFormat};
 pub use problem::Problem;
 pub use problems::{BodyProblems, JobChangeProblems, JobProblems, PlainProblems, Problems};

@@ -1,10 +1,8 @@
 //! Which format to answer in.
 
+use crate::http::response::preference::{Preference, is_token, preferences};
 use crate::http::response::problem::Problem;
 use axum::http::HeaderValue;
-use headers_accept::Accept;
-use mediatype::{MediaType, MediaTypeBuf, ReadParams as _, names};
-use std::str::FromStr as _;
 use utoipa::ToSchema;
 
 /// A format of an answer.
@@ -84,55 +82,93 @@ pub enum JsonFormat {
     Json,
 }
 
-/// The best of the `offered` formats for the request's `Accept` headers; the first where there are none.
+/// The best of the `offered` formats for the request's `Accept` headers; the first where these say nothing.
 ///
-/// Elements that are no media ranges are passed over, and a lone `*` is read as `*/*`: real clients send such.
+/// A route with one format answers in it whatever they say, unless they refuse exactly that one: clients made by
+/// generators ask for the media type of errors, or for that of another route.
 ///
 /// # Errors
 /// 406 where none of the offered formats is acceptable.
 pub fn by_accept<'a>(accept: impl IntoIterator<Item = &'a HeaderValue>, offered: &[Format]) -> Result<Format, Problem> {
-    let not_acceptable = |detail: &str| Problem::NotAcceptable {
-        detail: detail.to_owned(),
+    let ranges = ranges(accept);
+    let chosen = match offered {
+        _ if ranges.is_empty() => offered.first(),
+        [only] => Some(only).filter(|only| taken(&ranges, only.media_type()).is_none_or(|taken| !taken.is_refusal())),
+        _ => {
+            let types: Vec<_> = offered.iter().map(|format| format.media_type()).collect();
+            best(&ranges, &types).map(|place| &offered[place])
+        }
+    };
+    chosen.copied().ok_or_else(|| Problem::NotAcceptable {
+        detail: "The Accept header takes none of the formats this route has.".to_owned(),
         available: offered.iter().map(|format| format.media_type()).collect(),
-    };
-    let values = accept.into_iter().filter_map(|value| value.to_str().ok());
-    let ranges: Vec<_> = values.flat_map(|value| value.split(',')).filter_map(range).collect();
-    let Some(&first) = offered.first() else { return Err(not_acceptable("This route has no formats.")) };
-    if ranges.is_empty() || ranges == ["*/*"] {
-        return Ok(first);
-    }
-    let Ok(accept) = Accept::from_str(&ranges.join(", ")) else { return Ok(first) };
-    let types: Vec<_> = offered.iter().map(|format| MediaType::parse(format.media_type())).collect();
-    let chosen = accept.negotiate(types.iter().flatten());
-    let is =
-        |format: &&Format| MediaType::parse(format.media_type()).is_ok_and(|media_type| Some(&media_type) == chosen);
-    offered
-        .iter()
-        .find(is)
-        .copied()
-        .ok_or_else(|| not_acceptable("The Accept header takes none of the formats this route has."))
+    })
 }
 
-/// Whether these `Accept` headers like `text/html` better than JSON, as those of browsers do.
+/// Whether `Accept` headers prefer a page to JSON, as browsers' do. That they take anything is no preference.
+#[must_use]
 pub fn prefers_html<'a>(accept: impl IntoIterator<Item = &'a HeaderValue>) -> bool {
-    let values = accept.into_iter().filter_map(|value| value.to_str().ok());
-    let ranges: Vec<_> = values.flat_map(|value| value.split(',')).filter_map(range).collect();
-    let Ok(accept) = Accept::from_str(&ranges.join(", ")) else { return false };
-    let types = [MediaType::new(names::APPLICATION, names::JSON), MediaType::new(names::TEXT, names::HTML)];
-    accept.negotiate(types.iter()) == Some(&types[1])
+    best(&ranges(accept), &[Format::Json.media_type(), "text/html"]) == Some(1)
 }
 
-/// One element of an `Accept` header as a media range with at most a quality: other parameters (a character set,
-/// mostly) are left out, since no format here comes in several of them. `None` for what is no media range.
-fn range(element: &str) -> Option<String> {
-    let element = element.trim();
-    let spelled = match element.strip_prefix('*').filter(|rest| !rest.starts_with('/')) {
-        Some(rest) => format!("*/*{rest}"),
-        None => element.to_owned(),
+/// A media range of an `Accept` header: both halves may be `*`.
+struct Range<'a> {
+    kind: &'a str,
+    subtype: &'a str,
+    preference: Preference<'a>,
+}
+
+/// The ranges of `Accept` headers. Members that are none are passed over, and a lone `*` is read as `*/*`: real clients
+/// send such.
+fn ranges<'a>(accept: impl IntoIterator<Item = &'a HeaderValue>) -> Vec<Range<'a>> {
+    let range = |preference: Preference<'a>| {
+        let name = if preference.name == "*" { "*/*" } else { preference.name };
+        let (kind, subtype) = name.split_once('/')?;
+        let is_one = is_token(kind) && is_token(subtype) && (kind != "*" || subtype == "*");
+        is_one.then_some(Range { kind, subtype, preference })
     };
-    let range = MediaTypeBuf::from_str(&spelled).ok()?;
-    let quality = range.get_param(names::Q).map(|quality| format!(";q={quality}")).unwrap_or_default();
-    Some(format!("{}{quality}", range.essence()))
+    preferences(accept).filter_map(range).collect()
+}
+
+/// How a media type is taken. A greater one is better: first by weight, then by how exactly it was named.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Taken {
+    weight: u16,
+    exactness: u8,
+}
+
+impl Taken {
+    /// Whether exactly this type is refused, not only with all others.
+    fn is_refusal(self) -> bool {
+        self.weight == 0 && self.exactness >= 2
+    }
+}
+
+/// How the most exact of the ranges takes a media type; `None` where none is about it.
+///
+/// No format here comes in several forms, so a range with parameters (a character set, mostly) is about the type too,
+/// but one without is more exact.
+fn taken(ranges: &[Range<'_>], media_type: &str) -> Option<Taken> {
+    let (kind, subtype) = media_type.split_once('/')?;
+    let about = |range: &Range<'_>| {
+        let exactness = match (range.kind, range.subtype) {
+            ("*", "*") => 0,
+            (given, "*") if given.eq_ignore_ascii_case(kind) => 1,
+            (given, sub) if given.eq_ignore_ascii_case(kind) && sub.eq_ignore_ascii_case(subtype) => {
+                3 - u8::from(range.preference.narrowed)
+            }
+            _ => return None,
+        };
+        Some((exactness, range.preference.weight))
+    };
+    ranges.iter().filter_map(about).max().map(|(exactness, weight)| Taken { weight, exactness })
+}
+
+/// The place of the media type that is taken best; the first of several.
+fn best(ranges: &[Range<'_>], types: &[&str]) -> Option<usize> {
+    let takes = types.iter().map(|media_type| taken(ranges, media_type)).enumerate();
+    let acceptable = takes.filter_map(|(place, taken)| Some((taken.filter(|taken| taken.weight > 0)?, place)));
+    acceptable.rev().max_by_key(|&(taken, _)| taken).map(|(_, place)| place)
 }
 
 #[cfg(test)]
@@ -141,57 +177,112 @@ mod tests {
 
     const ALL: &[Format] = &[Format::Json, Format::Text, Format::Svg];
 
-    fn negotiate(accept: &[&str]) -> Result<Format, Problem> {
-        let values: Vec<_> = accept.iter().map(|text| HeaderValue::from_str(text).expect("a header value")).collect();
-        by_accept(&values, ALL)
+    fn values(accept: &[&str]) -> Vec<HeaderValue> {
+        accept.iter().map(|text| HeaderValue::from_bytes(text.as_bytes()).expect("a header value")).collect()
     }
 
+    /// (The lines of `Accept`, what a route with JSON, text and SVG answers in.)
+    const CASES: &[(&[&str], Option<Format>)] = &[
+        (&[], Some(Format::Json)),
+        (&[""], Some(Format::Json)),
+        (&["*/*"], Some(Format::Json)),
+        (&["text/plain"], Some(Format::Text)),
+        (&["image/svg+xml"], Some(Format::Svg)),
+        (&["image/*"], Some(Format::Svg)),
+        (&["text/html, image/svg+xml;q=0.5, application/json;q=0.4"], Some(Format::Svg)),
+        (&["text/plain;q=0.5", "application/json;q=0.6"], Some(Format::Json)),
+        (&["text/plain;q=0.6", "application/json;q=0.5"], Some(Format::Text)),
+        (&["application/json;q=0, */*;q=0.1"], Some(Format::Text)),
+        (&["*/*;q=0.1, text/*"], Some(Format::Text)),
+        (&["*/*, text/plain"], Some(Format::Text)),
+        (&["application/json, text/plain, */*"], Some(Format::Json)),
+        (&["TEXT/PLAIN"], Some(Format::Text)),
+        (&["Text/*;Q=1, */*;Q=0.5"], Some(Format::Text)),
+        (&["text/plain; charset=utf-8"], Some(Format::Text)),
+        (&["text/plain;q=0.5;ext=1, application/json;q=0.4"], Some(Format::Text)),
+        // Weights that are not spelled to the letter.
+        (&["application/json;q=.1, text/plain;q=.9"], Some(Format::Text)),
+        (&["application/json;q=0.1234, text/plain"], Some(Format::Text)),
+        (&["application/json;q=0.1239, text/plain;q=0.1231"], Some(Format::Json)),
+        (&["application/json;q=0.0000, text/plain;q=0.1"], Some(Format::Text)),
+        (&["application/json;q=\"0.1\", text/plain;q=0.2"], Some(Format::Text)),
+        (&["application/json;q=-1, text/plain;q=0.1"], Some(Format::Text)),
+        (&["application/json;q=2, text/plain;q=0.1"], Some(Format::Text)),
+        (&["application/json;q=, text/plain;q=0.1"], Some(Format::Text)),
+        (&["application/json;q, text/plain;q=0.1"], Some(Format::Text)),
+        (&["application/json; q = 0.1 , text/plain ; q = 0.2"], Some(Format::Text)),
+        // Quoted commas, semicolons and quotes.
+        (&["application/json;p=\", text/plain;q=1, \";q=0.1, image/svg+xml;q=0.2"], Some(Format::Svg)),
+        (&["application/json;p=\"\\\", text/plain\";q=0.1, image/svg+xml;q=0.2"], Some(Format::Svg)),
+        (&["application/json;p=\"a;q=0\", text/plain;q=0.5"], Some(Format::Json)),
+        (&["text/plain;p=\"caf\u{e9}\";q=0.5, application/json;q=0.4"], Some(Format::Text)),
+        // What an old HTTP client of a well-known platform sends.
+        (&["text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"], Some(Format::Json)),
+        (&["not a media type"], Some(Format::Json)),
+        (&["text / plain, image/"], Some(Format::Json)),
+        (&["*/plain, json"], Some(Format::Json)),
+        (&["application/xml"], None),
+        (&["application/json;q=0"], None),
+        (&["*/*;q=0"], None),
+        (&["*;q=0"], None),
+        (&["image/png, text/html"], None),
+        (&["text/*;q=0, image/*;q=0.0, application/json;q=0.000"], None),
+    ];
+
     #[test]
-    fn by_quality_and_specificity() {
-        for (accept, format) in [
-            (&[][..], Format::Json),
-            (&[""], Format::Json),
-            (&["*/*"], Format::Json),
-            (&["text/plain"], Format::Text),
-            (&["image/svg+xml"], Format::Svg),
-            (&["image/*"], Format::Svg),
-            (&["text/html, image/svg+xml;q=0.5, application/json;q=0.4"], Format::Svg),
-            (&["text/plain;q=0.5", "application/json;q=0.6"], Format::Json),
-            (&["application/json;q=0, */*;q=0.1"], Format::Text),
-            (&["*/*;q=0.1, text/*"], Format::Text),
-            (&["TEXT/PLAIN"], Format::Text),
-            (&["text/plain; charset=utf-8"], Format::Text),
-            // What an old HTTP client of a well-known platform sends.
-            (&["text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"], Format::Json),
-            (&["not a media type"], Format::Json),
-        ] {
-            assert_eq!(negotiate(accept), Ok(format), "{accept:?}");
+    fn by_weight_and_exactness() {
+        for &(accept, format) in CASES {
+            assert_eq!(by_accept(&values(accept), ALL).ok(), format, "{accept:?}");
+        }
+    }
+
+    /// The example of RFC 9110, 12.5.1; `text/plain` with the parameters named there does not exist here.
+    #[test]
+    fn the_weights_of_the_standards_example() {
+        let accept =
+            "text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, */*;q=0.5";
+        let accept = values(&[accept]);
+        for (media_type, weight) in [("text/plain", 700), ("text/html", 300), ("image/jpeg", 500)] {
+            assert_eq!(taken(&ranges(&accept), media_type).expect("a match").weight, weight, "{media_type}");
         }
     }
 
     #[test]
-    fn browsers_prefer_html() {
-        for (accept, html) in [
-            ("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", true),
+    fn a_route_with_one_format_answers_in_it_unless_exactly_that_is_refused() {
+        for (accept, answered) in [
+            ("application/problem+json", true),
             ("text/html", true),
-            ("text/*", true),
-            ("application/json;q=0.5, text/html;q=0.6", true),
-            ("application/json, text/html;q=0.9", false),
-            ("*/*", false),
-            ("*", false),
-            ("", false),
-            ("application/xml", false),
-            ("text/html;q=0", false),
+            ("*/*;q=0", true),
+            ("text/*;q=0", true),
+            ("application/json;q=0.1", true),
+            ("text/event-stream;q=0", false),
+            ("text/event-stream;q=0, */*", false),
+            ("Text/Event-Stream;q=0.0000", false),
         ] {
-            assert_eq!(prefers_html([&HeaderValue::from_static(accept)]), html, "{accept}");
+            assert_eq!(by_accept(&values(&[accept]), &[Format::Events]).is_ok(), answered, "{accept}");
         }
-        assert!(!prefers_html([]));
     }
 
     #[test]
-    fn nothing_acceptable() {
-        for accept in [&["application/xml"][..], &["application/json;q=0"], &["*/*;q=0"], &["image/png, text/html"]] {
-            assert!(matches!(negotiate(accept), Err(Problem::NotAcceptable { .. })), "{accept:?}");
+    fn a_page_only_for_those_who_prefer_it() {
+        for (accept, page) in [
+            (&[][..], false),
+            (&["*/*"], false),
+            (&["text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"], true),
+            (&["text/html"], true),
+            (&["text/*"], true),
+            (&["text/html, */*"], true),
+            (&["text/html", "application/json;q=0.9"], true),
+            (&["text/html, application/json"], false),
+            (&["application/json, text/html;q=0.9"], false),
+            (&["application/json, */*;q=0.5"], false),
+            (&["text/html;q=0, */*"], false),
+            (&["text/html;q=.4, application/*;q=.5"], false),
+            (&["image/png"], false),
+            (&["*/*;q=0"], false),
+            (&["application/json;q=0, */*;q=0.1"], true),
+        ] {
+            assert_eq!(prefers_html(&values(accept)), page, "{accept:?}");
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::compute::Failure;
 use crate::jobs::Refusal;
-use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{
+    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
@@ -29,6 +31,11 @@ pub enum Problem {
     RepeatedParameter {
         /// The parameter's name.
         parameter: String,
+    },
+    /// The Host header is missing, repeated or no host.
+    InvalidHost {
+        /// Which of these.
+        detail: &'static str,
     },
     /// A body came where none belongs.
     UnexpectedBody,
@@ -66,9 +73,11 @@ pub enum Problem {
     },
     /// The body did not come in time.
     BodyTimeout {
-        /// How long a request may take.
+        /// How long it, or its next part, may take.
         limit: Duration,
     },
+    /// The request was to be carried out only under a condition that does not hold.
+    PreconditionFailed,
     /// The body is too large.
     BodyTooLarge {
         /// The most bytes that the route takes.
@@ -76,6 +85,10 @@ pub enum Problem {
     },
     /// The body's media type is not the route's.
     UnsupportedMediaType,
+    /// The body is coded, mostly compressed.
+    UnsupportedContentCoding,
+    /// The message is coded for its transfer otherwise than in chunks.
+    UnsupportedTransferCoding,
     /// A number is understood but outside the parameter's range.
     ValueOutOfRange {
         /// The parameter's name.
@@ -116,7 +129,7 @@ pub enum Problem {
         max: u32,
         /// What the limit is for.
         detail: String,
-        /// The path of the job that would do it, if one would be accepted.
+        /// The job that would do it, relative to the route's path, if one would be accepted.
         job: Option<String>,
     },
     /// The data directory cannot be used.
@@ -133,6 +146,8 @@ pub enum Problem {
     Overloaded,
     /// The request came over one connection more than there may be.
     TooManyConnections,
+    /// The bodies that other requests are sending take all the room there is for them.
+    NoBodyRoom,
     /// The request's time is up.
     TimeLimit {
         /// How long a request may take.
@@ -170,6 +185,12 @@ impl Problem {
         }
     }
 
+    /// The problem that a body is which ended before its end, or is not framed as announced.
+    #[must_use]
+    pub fn broken_body() -> Self {
+        Self::InvalidBody { detail: "The body broke off, or its framing is broken.".to_owned(), path: String::new() }
+    }
+
     /// What there is to say of each kind of problem.
     fn told(self) -> Told {
         let told = |name, title, status, detail: &str| Told::new(name, title, status, detail.to_owned());
@@ -188,6 +209,7 @@ impl Problem {
                 let detail = format!("'{parameter}' is given more than once.");
                 told("repeated-parameter", "Repeated parameter", 400, &detail).with(json!({ "parameter": parameter }))
             }
+            Self::InvalidHost { detail } => told("invalid-host", "Invalid Host header", 400, detail).closing(),
             Self::UnexpectedBody => {
                 told("unexpected-body", "Unexpected body", 400, "This request takes no body.").closing()
             }
@@ -222,13 +244,29 @@ impl Problem {
                 told("body-timeout", "Body too slow", 408, &format!("The body did not come within {limit:?}."))
                     .closing()
             }
+            Self::PreconditionFailed => {
+                let detail = "The condition in If-Match or If-None-Match does not hold, so nothing was done.";
+                told("precondition-failed", "Precondition failed", 412, detail)
+            }
             Self::BodyTooLarge { max_bytes } => {
                 let detail = format!("This route takes bodies of at most {max_bytes} bytes.");
                 told("body-too-large", "Body too large", 413, &detail).with(json!({ "max_bytes": max_bytes })).closing()
             }
             Self::UnsupportedMediaType => {
-                let detail = "The body must be JSON, uncompressed; send it with 'Content-Type: application/json'.";
-                told("unsupported-media-type", "Unsupported media type", 415, detail).closing()
+                let detail = "The body must be JSON; send it with 'Content-Type: application/json'.";
+                told("unsupported-media-type", "Unsupported media type", 415, detail)
+                    .header(ACCEPT, HeaderValue::from_static("application/json"))
+                    .closing()
+            }
+            Self::UnsupportedContentCoding => {
+                let detail = "The body must be sent as it is, neither compressed nor coded otherwise.";
+                told("unsupported-content-coding", "Unsupported content coding", 415, detail)
+                    .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
+                    .closing()
+            }
+            Self::UnsupportedTransferCoding => {
+                let detail = "The only transfer coding that is understood is 'chunked', once.";
+                told("unsupported-transfer-coding", "Unsupported transfer coding", 501, detail).closing()
             }
             Self::ValueOutOfRange { parameter, min, max } => {
                 let detail = format!("'{parameter}' takes {min} to {max}.");
@@ -272,6 +310,10 @@ impl Problem {
             Self::TooManyConnections => {
                 let detail = "There are as many connections as there may be, and none of them is idle; try again soon.";
                 told("overloaded", "Overloaded", 503, detail).again_in(1).closing()
+            }
+            Self::NoBodyRoom => {
+                let detail = "The bodies of other requests take all the memory there is for them; try again soon.";
+                told("no-body-room", "No room for the body", 503, detail).again_in(1).closing()
             }
             Self::TimeLimit { limit } => {
                 let detail = format!("The answer was not found within the {limit:?} that a request may take.");

@@ -27,7 +27,7 @@ pub struct Problems;
 
 impl IntoResponses for Problems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problems(&[400, 404, 405, 406, 422, 500, 503])
+        problems(&[404, 406, 422])
     }
 }
 
@@ -36,7 +36,7 @@ pub struct BodyProblems;
 
 impl IntoResponses for BodyProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problems(&[400, 405, 406, 408, 413, 415, 422, 500, 503])
+        problems(&[406, 413, 415, 422])
     }
 }
 
@@ -45,7 +45,7 @@ pub struct JobProblems;
 
 impl IntoResponses for JobProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problems(&[400, 404, 405, 406, 422, 500, 503])
+        problems(&[404, 406, 422])
     }
 }
 
@@ -54,7 +54,7 @@ pub struct JobChangeProblems;
 
 impl IntoResponses for JobChangeProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problems(&[400, 401, 404, 405, 406, 409, 422, 500, 503])
+        problems(&[401, 404, 406, 409, 422])
     }
 }
 
@@ -63,13 +63,17 @@ pub struct PlainProblems;
 
 impl IntoResponses for PlainProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problems(&[400, 405, 500, 503])
+        problems(&[])
     }
 }
 
+/// What any request may be answered with.
+const ANY: [u16; 7] = [400, 405, 408, 412, 500, 501, 503];
+
+/// These statuses, and those of any request.
 fn problems(statuses: &[u16]) -> BTreeMap<String, RefOr<Response>> {
     let description = |status| match status {
-        400 => "Not understood: spelling, an unknown or repeated parameter, a body where none belongs",
+        400 => "Not understood: spelling, an unknown or repeated parameter, a body where none belongs, no valid Host",
         401 => "The token is missing or wrong",
         404 => "There is nothing at this path, or nobody has asked for this job",
         405 => "The path does not take this method; see Allow",
@@ -77,10 +81,12 @@ fn problems(statuses: &[u16]) -> BTreeMap<String, RefOr<Response>> {
         409 => "The job is done or has failed",
         408 => "The body did not come in time",
         413 => "The body is too large",
-        415 => "The body is not JSON",
+        412 => "The condition in If-Match or If-None-Match does not hold",
+        415 => "The body is not JSON, or is coded; see Accept and Accept-Encoding",
         422 => "Understood, but outside a fixed limit or impossible as asked",
+        501 => "A transfer coding other than chunked",
         503 => {
-            "No room in the line, the time limit was reached, the data directory cannot be used, or the service is \
+            "No room in the line or for the body, the time limit was reached, the data directory cannot be used, or the service is \
              ending; see Retry-After"
         }
         _ => "A bug in the service",
@@ -89,5 +95,5 @@ fn problems(statuses: &[u16]) -> BTreeMap<String, RefOr<Response>> {
         let content = utoipa::openapi::ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
         ResponseBuilder::new().description(description(status)).content(MEDIA_TYPE, content).build()
     };
-    statuses.iter().map(|&status| (status.to_string(), RefOr::T(response(status)))).collect()
+    ANY.iter().chain(statuses).map(|&status| (status.to_string(), RefOr::T(response(status)))).collect()
 }

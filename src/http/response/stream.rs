@@ -1,22 +1,21 @@
-//! Long answers as a stream of lines, computed in slices.
+//! Long answers as a stream of lines, computed in turns.
 //!
-//! A stream takes a permit, fills one buffer (64 KiB or 50 ms of work), gives the permit back, hands the buffer to the
+//! In each turn a stream fills one buffer (64 KiB or 50 ms of work, or as long as nobody goes before it), hands it to the
 //! connection, and waits for the reader holding nothing but that: no parked thread and no queue, so a slow reader
 //! costs a few KiB and nobody else's turn. Its last line says whether it is whole, and if not, why.
 
-use crate::compute::{Failure, Pool};
+use crate::compute::{Failure, Pool, Rank, Standing};
 use crate::http::response::caching::Unknown;
 use crate::http::response::negotiate::Format;
 use crate::queens::{Stop, Stopped};
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
 use axum::response::{IntoResponse, Response};
-use hyper::body::{Body as HttpBody, Frame};
-use std::io::{self, Write as _};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use futures_util::stream::unfold;
+use std::io::Write as _;
 use std::time::{Duration, Instant};
+use tokio::time::timeout_at;
 
 /// A buffer is handed on when it has so many bytes…
 const BUFFER: usize = 64 << 10;
@@ -24,7 +23,7 @@ const BUFFER: usize = 64 << 10;
 const SLICE: Duration = Duration::from_millis(50);
 
 /// What writes the lines of a stream, one after the other.
-pub trait Lines: Send + Unpin + 'static {
+pub trait Lines: Send + 'static {
     /// Writes the next line, or gives `false` when there are no more. After [`Stopped`] the next call goes on.
     ///
     /// # Errors
@@ -44,8 +43,9 @@ pub fn answer(pool: &Pool, lines: impl Lines, limit: u64, deadline: Instant, hea
     let body = if head {
         Body::new(Unknown)
     } else {
-        let lines = Filling { lines, limit, emitted: 0 };
-        Body::new(Stream { pool: pool.clone(), deadline, emitted: 0, state: State::Waiting(lines) })
+        let stream =
+            Stream { pool: pool.clone(), deadline, standing: None, lines: Filling { lines, limit, emitted: 0 } };
+        Body::from_stream(unfold(Some(stream), |stream| async move { stream?.next().await }))
     };
     (headers, body).into_response()
 }
@@ -57,7 +57,7 @@ struct Filling<L> {
     emitted: u64,
 }
 
-/// How a slice ended.
+/// How a turn ended.
 enum End {
     /// There is more.
     More,
@@ -69,6 +69,7 @@ enum End {
 
 impl<L: Lines> Filling<L> {
     fn fill(mut self, stop: &Stop) -> (Self, Vec<u8>, End) {
+        let stop = &stop.with_deadline(Instant::now() + SLICE);
         let mut buffer = Vec::with_capacity(BUFFER + 1024);
         let end = loop {
             let before = buffer.len();
@@ -93,79 +94,64 @@ impl<L: Lines> Filling<L> {
     }
 }
 
-struct Stream<L: Lines> {
+/// A stream between two buffers.
+struct Stream<L> {
     pool: Pool,
     deadline: Instant,
-    emitted: u64,
-    state: State<L>,
-}
-
-type Slice<L> = Pin<Box<dyn Future<Output = Result<(Filling<L>, Vec<u8>, End), Failure>> + Send>>;
-
-enum State<L: Lines> {
-    /// For the reader.
-    Waiting(Filling<L>),
-    /// For a slice to be filled.
-    Running(Slice<L>),
-    Over,
+    /// From the first buffer on.
+    standing: Option<Standing>,
+    lines: Filling<L>,
 }
 
 impl<L: Lines> Stream<L> {
-    /// The record that closes a stream.
-    fn close(&mut self, buffer: &mut Vec<u8>, reason: Option<&str>) {
-        self.state = State::Over;
-        let emitted = self.emitted;
-        let _ = match reason {
-            None => writeln!(buffer, "{{\"complete\":true,\"emitted\":{emitted}}}"),
-            Some(reason) => writeln!(buffer, "{{\"complete\":false,\"emitted\":{emitted},\"reason\":\"{reason}\"}}"),
-        };
+    /// The next buffer, and the stream after it, if it goes on.
+    async fn next(mut self) -> Option<(Result<Vec<u8>, Failure>, Option<Self>)> {
+        loop {
+            let emitted = self.lines.emitted;
+            let standing = match self.standing.take().map_or_else(|| self.pool.admit(Rank::Stream), Ok) {
+                Ok(standing) => standing,
+                Err(failure) => return Some((cut_short(failure, emitted), None)),
+            };
+            let lines = self.lines;
+            let turn = self.pool.turn(&standing, move |turn| lines.fill(turn.stop()));
+            let outcome = timeout_at(self.deadline.into(), turn).await.unwrap_or(Err(Failure::TimeLimit));
+            let (lines, mut buffer, end) = match outcome {
+                Ok(filled) => filled,
+                Err(failure) => return Some((cut_short(failure, emitted), None)),
+            };
+            let reason = match end {
+                End::Complete => None,
+                End::Limit => Some("limit"),
+                End::More if Instant::now() >= self.deadline => Some("time_limit"),
+                End::More if buffer.is_empty() => {
+                    self = Self { standing: Some(standing), lines, ..self };
+                    continue;
+                }
+                End::More => return Some((Ok(buffer), Some(Self { standing: Some(standing), lines, ..self }))),
+            };
+            close(&mut buffer, lines.emitted, reason);
+            return Some((Ok(buffer), None));
+        }
     }
 }
 
-impl<L: Lines> HttpBody for Stream<L> {
-    type Data = Bytes;
-    type Error = io::Error;
+/// The end of a stream that gets no further turn.
+fn cut_short(failure: Failure, emitted: u64) -> Result<Vec<u8>, Failure> {
+    let reason = match failure {
+        Failure::TimeLimit => "time_limit",
+        Failure::ShuttingDown => "shutdown",
+        // Cut off without a closing record, so that it cannot be taken for whole.
+        Failure::Panicked(_) | Failure::Overloaded => return Err(failure),
+    };
+    let mut buffer = Vec::new();
+    close(&mut buffer, emitted, Some(reason));
+    Ok(buffer)
+}
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        let this = self.get_mut();
-        loop {
-            match std::mem::replace(&mut this.state, State::Over) {
-                State::Over => return Poll::Ready(None),
-                State::Waiting(filling) => {
-                    let (pool, deadline) = (this.pool.clone(), this.deadline);
-                    let slice = async move { pool.slice(deadline, SLICE, move |stop| filling.fill(stop)).await };
-                    this.state = State::Running(Box::pin(slice));
-                }
-                State::Running(mut slice) => {
-                    let Poll::Ready(outcome) = slice.as_mut().poll(cx) else {
-                        this.state = State::Running(slice);
-                        return Poll::Pending;
-                    };
-                    let mut buffer = Vec::new();
-                    match outcome {
-                        Ok((filling, filled, end)) => {
-                            (buffer, this.emitted) = (filled, filling.emitted);
-                            match end {
-                                End::Complete => this.close(&mut buffer, None),
-                                End::Limit => this.close(&mut buffer, Some("limit")),
-                                End::More if Instant::now() >= this.deadline => {
-                                    this.close(&mut buffer, Some("time_limit"));
-                                }
-                                End::More => this.state = State::Waiting(filling),
-                            }
-                        }
-                        Err(Failure::TimeLimit) => this.close(&mut buffer, Some("time_limit")),
-                        Err(Failure::ShuttingDown) => this.close(&mut buffer, Some("shutdown")),
-                        // Cut off without a closing record, so that it cannot be taken for whole.
-                        Err(failure @ (Failure::Panicked(_) | Failure::Overloaded)) => {
-                            return Poll::Ready(Some(Err(io::Error::other(failure))));
-                        }
-                    }
-                    if !buffer.is_empty() {
-                        return Poll::Ready(Some(Ok(Frame::data(buffer.into()))));
-                    }
-                }
-            }
-        }
-    }
+/// The record that closes a stream.
+fn close(buffer: &mut Vec<u8>, emitted: u64, reason: Option<&str>) {
+    let _ = match reason {
+        None => writeln!(buffer, "{{\"complete\":true,\"emitted\":{emitted}}}"),
+        Some(reason) => writeln!(buffer, "{{\"complete\":false,\"emitted\":{emitted},\"reason\":\"{reason}\"}}"),
+    };
 }

@@ -1,14 +1,12 @@
 //! `POST /complete`: the ways to fill a started board.
 
 use super::verify::{ColumnOrNone, Pair};
-use crate::http::request::Call;
-use crate::http::request::body;
+use crate::http::request::{Call, board, body};
 use crate::http::response::{self, BoardFormat, BodyProblems, Format, Problem};
 use crate::http::state::App;
-use crate::queens::complete::{self, CompleteError, Completions};
-use crate::queens::{Board, Stop, Stopped, draw};
-use axum::body::Body;
-use axum::extract::State;
+use crate::queens::complete::{self, CompleteError, Completing, Completions};
+use crate::queens::{Board, Size, draw};
+use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, VARY};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -92,7 +90,8 @@ const FORMATS: &[Format] = &[Format::Json, Format::Text, Format::Svg];
         BodyProblems,
     )
 )]
-pub async fn complete(State(app): State<App>, call: Call, body: Body) -> Result<Response, Problem> {
+pub async fn complete(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let (call, body) = Call::with_body(request);
     let parameters = call.parameters(&["limit", "format"])?;
     let format = call.format(&parameters, FORMATS)?;
     let limit = parameters.number("limit", 1..=1000, 1)?;
@@ -101,15 +100,23 @@ pub async fn complete(State(app): State<App>, call: Call, body: Body) -> Result<
         return Err(not_drawn("Only a board alone is drawn; ask with limit=1."));
     }
     let text = body::read(&app, &call, body, BODY_MAX).await?;
-    let answer = call.search(&app, move |stop| {
-        let question = match body::parse(&text, &["b", "blocked"], complete::MAX_SIZE, "/complete") {
-            Ok(question) => question,
-            Err(problem) => return Ok(Err(problem)),
-        };
+    let begin = move || {
+        let question = board::parse(&text, &["b", "blocked"], complete::MAX_SIZE, "/complete")?;
         if drawn && question.board.size().get() > draw::MAX {
-            return Ok(Err(not_drawn(&format!("Boards are drawn up to n = {}.", draw::MAX))));
+            return Err(not_drawn(&format!("Boards are drawn up to n = {}.", draw::MAX)));
         }
-        Ok(completions(&question, limit as usize, stop)?.and_then(|found| written(&question.board, found, format)))
+        Ok((question.board.size(), completing(&question, limit as usize)?))
+    };
+    let mut begun = None;
+    let answer = call.search(&app, move |stop| {
+        let (n, completing) = match &mut begun {
+            Some(begun) => begun,
+            None => match begin() {
+                Ok(new) => begun.insert(new),
+                Err(problem) => return Ok(Err(problem)),
+            },
+        };
+        Ok(written(*n, completing.run(stop)?, format))
     });
     Ok(([(CONTENT_TYPE, format.content_type()), (VARY, "accept")], answer.await??).into_response())
 }
@@ -118,34 +125,32 @@ fn not_drawn(detail: &str) -> Problem {
     Problem::NotAcceptable { detail: detail.to_owned(), available: vec![Format::Json.media_type()] }
 }
 
-/// The completions, or what contradicts itself in the question.
-fn completions(question: &body::Question, limit: usize, stop: &Stop) -> Result<Result<Completions, Problem>, Stopped> {
-    Ok(Err(match complete::complete(&question.board, &question.blocked, limit, stop) {
-        Ok(found) => return Ok(Ok(found)),
-        Err(CompleteError::Stopped) => return Err(Stopped),
-        Err(CompleteError::Attacking(conflicts)) => Problem::AttackingQueens {
+/// The search for completions, or what contradicts itself in the question.
+fn completing(question: &board::Question, limit: usize) -> Result<Completing, Problem> {
+    Completing::new(&question.board, &question.blocked, limit).map_err(|error| match error {
+        CompleteError::Attacking(conflicts) => Problem::AttackingQueens {
             conflicts: serde_json::json!(conflicts.first.iter().map(Pair::from).collect::<Vec<_>>()),
             total: conflicts.total,
         },
-        Err(CompleteError::OnBlocked { row, column }) => Problem::QueenOnBlocked { row, column },
-        Err(CompleteError::OffBoard { row, column, n }) => {
+        CompleteError::OnBlocked { row, column } => Problem::QueenOnBlocked { row, column },
+        CompleteError::OffBoard { row, column, n } => {
             // By its place in the list, since a number too large to be kept is not the one that was given.
             let place = question.blocked.iter().position(|&square| square == (row, column)).unwrap_or_default();
             let path = format!("blocked[{place}]");
             let detail = format!("'{path}' is not a square of this board; its rows and columns are 1 to {n}.");
             Problem::OffBoard { detail, path }
         }
-        Err(CompleteError::TooLarge(n)) => Problem::SizeOutOfRange {
+        CompleteError::TooLarge(n) => Problem::SizeOutOfRange {
             n: Some(n.get().into()),
             min: 1,
             max: complete::MAX_SIZE,
             detail: format!("/complete takes n from 1 to {}.", complete::MAX_SIZE),
             job: None,
         },
-    }))
+    })
 }
 
-fn written(given: &Board, found: Completions, format: Format) -> Result<String, Problem> {
+fn written(n: Size, found: Completions, format: Format) -> Result<String, Problem> {
     let none = "There is no completion.";
     match (format, found.boards.first()) {
         (Format::Text, Some(board)) => Ok(draw::text(board)),
@@ -153,7 +158,7 @@ fn written(given: &Board, found: Completions, format: Format) -> Result<String, 
         (Format::Svg, Some(board)) => Ok(draw::svg(board)),
         (Format::Svg, None) => Ok(draw::svg_note(none)),
         (Format::Json | Format::Ndjson | Format::Events, first) => response::json(&Answer {
-            n: given.size().get(),
+            n: n.get(),
             status: if first.is_some() { Status::Solved } else { Status::NoSolution },
             exhausted: found.exhausted,
             solutions: found.boards.into_iter().map(Board::into_columns).collect(),

@@ -6,9 +6,9 @@ use crate::counts::Count;
 use crate::http::request::{Call, RequestedSize};
 use crate::http::response::{self, Fact, Format, JsonFormat, Problem, Problems};
 use crate::http::state::{App, Counted};
-use crate::queens::Size;
-use crate::queens::backtrack;
+use crate::queens::backtrack::Search;
 use crate::queens::published::{self, Published};
+use crate::queens::{Size, Stop};
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
@@ -152,7 +152,7 @@ fn by_search_within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
     within(app.config.max_count).map_err(|problem| match (problem, job) {
         (Problem::SizeOutOfRange { n: given, min, max, detail, .. }, Some(n)) => {
             let detail = format!("{detail} A job can count {n}: PUT /jobs/{n}.");
-            Problem::SizeOutOfRange { n: given, min, max, detail, job: Some(format!("/jobs/{n}")) }
+            Problem::SizeOutOfRange { n: given, min, max, detail, job: Some(format!("../jobs/{n}")) }
         }
         (problem, _) => problem,
     })
@@ -187,10 +187,11 @@ pub fn counted_json(n: Size, count: Count) -> String {
 async fn by_try(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {
     let limit = app.config.time_limit;
     let pool = app.pool.clone();
+    let mut search = Search::for_all(n);
     let search = || async move {
-        let to_the_end = move |stop: &_| {
-            let (count, steps) = backtrack::count(n, stop)?;
-            Ok(Counted { count, steps })
+        let to_the_end = move |stop: &Stop| {
+            search.run(stop)?;
+            Ok(Counted { count: search.solutions(), steps: search.steps() })
         };
         pool.search(None, to_the_end).await
     };

@@ -4,8 +4,7 @@ use super::solutions::MANY;
 use crate::http::request::{Call, RequestedSize};
 use crate::http::response::{self, Fact, Format, JsonFormat, Problem, Problems};
 use crate::http::state::App;
-use crate::queens::estimate::{self, Estimate, EstimateError};
-use crate::queens::{Size, Stop, Stopped};
+use crate::queens::estimate::{self, Estimate, Probes};
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
@@ -67,15 +66,10 @@ pub async fn estimate(State(app): State<App>, n: RequestedSize, call: Call) -> R
     if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
-    let estimate = call.search(&app, move |stop| by_probes(n, probes, seed, stop)).await?;
+    let missing = || Problem::Internal { message: format!("no probes for n = {n}") };
+    let mut by_probes = Probes::new(n, seed).ok_or_else(missing)?;
+    let many = u32::try_from(probes).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN); // in range already
+    let estimate = call.search(&app, move |stop| by_probes.estimate(many, stop)).await?;
     let Estimate { count, relative_error, tree_nodes } = estimate;
     Ok(fact.with(response::json(&Answer { n: n.get(), count, relative_error, tree_nodes, probes, seed })?))
-}
-
-fn by_probes(n: Size, probes: u64, seed: u64, stop: &Stop) -> Result<Estimate, Stopped> {
-    // Both are in range already.
-    let probes = u32::try_from(probes).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
-    estimate::estimate(n, probes, seed, stop).map_err(|error| match error {
-        EstimateError::Stopped | EstimateError::TooLarge(_) => Stopped,
-    })
 }

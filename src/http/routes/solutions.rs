@@ -5,7 +5,7 @@ use crate::http::response::stream::{self, Lines};
 use crate::http::response::{self, Fact, Format, ListFormat, Problem, Problems};
 use crate::http::state::App;
 use crate::queens::solutions::{Kind, Solutions};
-use crate::queens::{Size, Stop, Stopped};
+use crate::queens::{Stop, Stopped};
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
@@ -85,21 +85,27 @@ pub async fn solutions(State(app): State<App>, n: RequestedSize, call: Call) -> 
     if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
-    let answer = call.search(&app, move |stop| Ok(response::json(&page(n, solutions, limit as usize, stop)?))).await?;
-    Ok(fact.with(answer?))
+    let mut page = Page { n: n.get(), solutions: Vec::new(), next: None };
+    let mut list = solutions;
+    let answer = call.search(&app, move |stop| {
+        page.fill(&mut list, limit as usize, stop)?;
+        Ok(response::json(&page))
+    });
+    Ok(fact.with(answer.await??))
 }
 
-fn page(n: Size, mut list: Solutions, limit: usize, stop: &Stop) -> Result<Page, Stopped> {
-    let mut solutions = Vec::new();
-    while solutions.len() < limit
-        && let Some(b) = list.next(stop)?
-    {
-        solutions.push(b.to_vec());
+impl Page {
+    /// Adds what is missing. After [`Stopped`] the next call goes on.
+    fn fill(&mut self, list: &mut Solutions, limit: usize, stop: &Stop) -> Result<(), Stopped> {
+        while self.solutions.len() < limit {
+            let Some(b) = list.next(stop)? else { return Ok(()) };
+            self.solutions.push(b.to_vec());
+        }
+        // There is a next page only where there is a next solution.
+        let more = list.next(stop)?.is_some();
+        self.next = self.solutions.last().filter(|_| more).map(|b| cursor(b));
+        Ok(())
     }
-    // There is a next page only where there is a next solution.
-    let more = solutions.len() == limit && list.next(stop)?.is_some();
-    let next = solutions.last().filter(|_| more).map(|b| cursor(b));
-    Ok(Page { n: n.get(), solutions, next })
 }
 
 fn cursor(b: &[u32]) -> String {
@@ -127,6 +133,7 @@ impl Lines for Solutions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queens::Size;
 
     #[test]
     fn a_line_is_the_array_as_json() {

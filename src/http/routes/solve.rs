@@ -4,9 +4,9 @@ use crate::config::AUTO_TRY_MAX;
 use crate::http::request::{Call, RequestedSize};
 use crate::http::response::{self, BoardFormat, Fact, Format, Problem, Problems};
 use crate::http::state::{App, Solved};
-use crate::queens::backtrack::{self, Steps};
+use crate::queens::backtrack::{Search, Steps};
 use crate::queens::explicit::Explicit;
-use crate::queens::{Board, Size, Stop, Stopped, draw};
+use crate::queens::{Board, Size, Stop, draw};
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
@@ -100,11 +100,6 @@ impl From<Steps> for StepsAnswer {
     }
 }
 
-fn first_solution(n: Size, stop: &Stop) -> Result<Solved, Stopped> {
-    let (board, steps) = backtrack::first_solution(n, stop)?;
-    Ok(Solved { board, steps })
-}
-
 const FORMATS: &[Format] = &[Format::Json, Format::Text, Format::Svg];
 
 /// One solution of the n-queens puzzle
@@ -182,7 +177,14 @@ pub async fn solve(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
 async fn lookup(app: &App, n: Size, call: &Call) -> Result<Arc<Solved>, Problem> {
     let limit = app.config.time_limit;
     let pool = app.pool.clone();
-    let search = || async move { pool.search(None, move |stop| first_solution(n, stop)).await };
+    let mut search = Search::for_one(n);
+    let search = || async move {
+        let to_the_first = move |stop: &Stop| {
+            search.run(stop)?;
+            Ok(Solved { board: search.board(), steps: search.steps() })
+        };
+        pool.search(None, to_the_first).await
+    };
     let found = app.first_solutions.get(n.get(), call.deadline(limit), search).await;
     found.map_err(|failure| Problem::of_failure(failure, limit))
 }

@@ -1,13 +1,11 @@
 //! `POST /verify`: is a board legal, is it complete, and what is wrong with it?
 
-use crate::http::request::Call;
-use crate::http::request::body;
+use crate::http::request::{Call, board, body};
 use crate::http::response::{self, BodyProblems, Format, JsonFormat, Problem};
 use crate::http::state::App;
-use crate::queens::symmetry::{self, Class};
-use crate::queens::{Board, Conflict, Line, Size};
-use axum::body::Body;
-use axum::extract::State;
+use crate::queens::symmetry::{self, Class, Symmetry};
+use crate::queens::{Board, Conflict, Conflicts, Line, Size};
+use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -127,22 +125,42 @@ impl From<&Conflict> for Pair {
         BodyProblems,
     )
 )]
-pub async fn verify(State(app): State<App>, call: Call, body: Body) -> Result<Response, Problem> {
+pub async fn verify(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let (call, body) = Call::with_body(request);
     let parameters = call.parameters(&["format"])?;
     let format = call.format(&parameters, &[Format::Json])?;
     let text = body::read(&app, &call, body, BODY_MAX).await?;
-    // Parsing millions of numbers is work too.
-    let answer = call.search(&app, move |_| {
-        Ok(body::parse(&text, &["b"], Size::MAX, "/verify")
-            .and_then(|question| response::json(&verdict(&question.board))))
+    // In pieces, each of which takes less than a turn for a million rows. Parsing them is work too.
+    let mut look = Look::default();
+    let answer = call.search(&app, move |stop| {
+        let board = match &look.board {
+            Some(board) => board,
+            None => match board::parse(&text, &["b"], Size::MAX, "/verify") {
+                Ok(question) => look.board.insert(question.board),
+                Err(problem) => return Ok(Err(problem)),
+            },
+        };
+        stop.check()?;
+        let conflicts = look.conflicts.get_or_insert_with(|| board.conflicts(CONFLICTS_MAX));
+        stop.check()?;
+        let symmetry = look.symmetry.get_or_insert_with(|| symmetry::symmetry(board));
+        stop.check()?;
+        Ok(response::json(&verdict(board, conflicts, symmetry.take())))
     });
     Ok(([(CONTENT_TYPE, format.content_type())], answer.await??).into_response())
 }
 
-fn verdict(board: &Board) -> Verdict {
-    let conflicts = board.conflicts(CONFLICTS_MAX);
+/// What has been found out about a board so far.
+#[derive(Default)]
+struct Look {
+    board: Option<Board>,
+    conflicts: Option<Conflicts>,
+    symmetry: Option<Option<Symmetry>>,
+}
+
+fn verdict(board: &Board, conflicts: &Conflicts, symmetry: Option<Symmetry>) -> Verdict {
     let (valid, complete) = (conflicts.total == 0, board.is_full());
-    let symmetry = symmetry::symmetry(board).filter(|_| valid && complete).map(|symmetry| SymmetryAnswer {
+    let symmetry = symmetry.filter(|_| valid && complete).map(|symmetry| SymmetryAnswer {
         class: match symmetry.class {
             Class::None => ClassName::None,
             Class::HalfTurn => ClassName::HalfTurn,

@@ -36,25 +36,39 @@ pub(super) struct Found {
     pub(super) exhausted: bool,
 }
 
-/// Finds up to `limit` ways to fill a board, from which all direct conclusions have been drawn.
-pub(super) fn search(squares: Squares, limit: usize, stop: &Stop) -> Result<Found, Stopped> {
-    let weights = vec![1; 2 * squares.size()];
-    let mut search = Search { squares, weights, decisions: Vec::new(), dead_ends: 0, random: Random(0) };
-    let mut boards = Vec::new();
-    let exhausted = search.run(limit, &mut boards, stop)?;
-    Ok(Found { boards, exhausted })
-}
-
-struct Search {
+/// The search, halted between two steps.
+#[derive(Debug)]
+pub(super) struct Search {
     squares: Squares,
+    limit: usize,
+    boards: Vec<Vec<u32>>,
+    next: Next,
     /// For each row and column, one more than how often it was a dead end.
     weights: Vec<u64>,
     /// The squares that were given a queen by decision, the latest last.
     decisions: Vec<Decision>,
     dead_ends: u64,
     random: Random,
+    /// How often it began again.
+    beginnings: u64,
+    /// How many dead ends it bears until then.
+    patience: u64,
+    /// With how many dead ends it begins again, or has looked long enough for more than it was asked for.
+    enough: u64,
 }
 
+/// What is to be done next.
+#[derive(Debug)]
+enum Next {
+    /// Decide on a square; or take the board, if it is full.
+    Decide,
+    /// Take back the latest decision, which came to this; to nothing, if the board was full.
+    Retreat(Option<DeadEnd>),
+    /// See whether this square can be excluded, and then the others; then decide.
+    TryEvery(std::vec::IntoIter<Square>),
+}
+
+#[derive(Debug)]
 struct Decision {
     square: Square,
     /// The board before it.
@@ -64,37 +78,74 @@ struct Decision {
 }
 
 impl Search {
-    /// Adds up to `limit` boards, and tells whether there are no more.
-    fn run(&mut self, limit: usize, boards: &mut Vec<Vec<u32>>, stop: &Stop) -> Result<bool, Stopped> {
-        let (mut beginnings, mut patience, mut enough) = (0, FIRST_PATIENCE, FIRST_PATIENCE);
+    /// The search for up to `limit` ways to fill a board, from which all direct conclusions have been drawn.
+    pub(super) fn new(squares: Squares, limit: usize) -> Self {
+        Self {
+            weights: vec![1; 2 * squares.size()],
+            squares,
+            limit,
+            boards: Vec::new(),
+            next: Next::Decide,
+            decisions: Vec::new(),
+            dead_ends: 0,
+            random: Random(0),
+            beginnings: 0,
+            patience: FIRST_PATIENCE,
+            enough: FIRST_PATIENCE,
+        }
+    }
+
+    /// Goes on to the end. Where `stop` ends it first nothing is lost, and each call gets at least one step further.
+    pub(super) fn run(&mut self, stop: &Stop) -> Result<Found, Stopped> {
         loop {
+            if let Some(exhausted) = self.step() {
+                return Ok(Found { boards: std::mem::take(&mut self.boards), exhausted });
+            }
             stop.check()?;
-            let result = if !self.squares.is_full() {
-                self.decide().map_err(Some)
-            } else if boards.len() == limit {
-                return Ok(false);
-            } else {
-                boards.push(self.squares.board());
-                enough = self.dead_ends + LAST_LOOK;
-                Err(None)
-            };
-            if let Err(dead_end) = result
-                && !self.retreat(dead_end, stop)?
-            {
-                return Ok(true);
-            }
-            if self.dead_ends >= enough && boards.len() == limit {
-                return Ok(false);
-            }
-            if self.dead_ends >= enough && boards.is_empty() {
-                beginnings += 1;
-                patience += patience / 5;
-                enough = self.dead_ends + patience;
-                if !self.begin_again(beginnings, stop)? {
-                    return Ok(true);
+        }
+    }
+
+    /// One step; at the end, whether there are no more completions than those found.
+    fn step(&mut self) -> Option<bool> {
+        match std::mem::replace(&mut self.next, Next::Decide) {
+            Next::Decide if !self.squares.is_full() => {
+                if let Err(dead_end) = self.decide() {
+                    self.next = Next::Retreat(Some(dead_end));
+                    return None;
                 }
             }
+            Next::Decide if self.boards.len() == self.limit => return Some(false),
+            Next::Decide => {
+                self.boards.push(self.squares.board());
+                self.enough = self.dead_ends + LAST_LOOK;
+                self.next = Next::Retreat(None);
+                return None;
+            }
+            Next::Retreat(dead_end) => match self.retreat(dead_end) {
+                None => return Some(true),
+                Some(Ok(())) => {}
+                Some(Err(dead_end)) => {
+                    self.next = Next::Retreat(Some(dead_end));
+                    return None;
+                }
+            },
+            Next::TryEvery(mut squares) => {
+                match squares.next() {
+                    Some(square) if self.try_square(square).is_err() => return Some(true),
+                    Some(_) => self.next = Next::TryEvery(squares),
+                    None if matching::look(&self.squares).is_err() => return Some(true),
+                    None => {}
+                }
+                return None;
+            }
         }
+        if self.dead_ends >= self.enough && self.boards.len() == self.limit {
+            return Some(false);
+        }
+        if self.dead_ends >= self.enough && self.boards.is_empty() {
+            self.begin_again();
+        }
+        None
     }
 
     fn decide(&mut self) -> Result<(), DeadEnd> {
@@ -103,62 +154,53 @@ impl Search {
         self.squares.put(square)
     }
 
-    /// Takes back the latest decision that has an alternative and takes that, or tells that there is none.
-    fn retreat(&mut self, mut dead_end: Option<DeadEnd>, stop: &Stop) -> Result<bool, Stopped> {
-        loop {
-            if let Some(DeadEnd(line)) = dead_end {
-                self.weights[line] += 1;
-                self.dead_ends += 1;
-            }
-            let Some(decision) = self.decisions.pop() else {
-                return Ok(false);
-            };
-            stop.check()?;
-            self.squares.undo(decision.mark);
-            let mut result = self.squares.exclude(decision.square);
-            if self.dead_ends - decision.dead_ends >= DEAD_ENDS_PER_LOOK {
-                result = result.and_then(|()| matching::look(&self.squares));
-            }
-            match result {
-                Ok(()) => return Ok(true),
-                Err(next) => dead_end = Some(next),
-            }
+    /// Takes back the latest decision and takes its alternative, which may be a dead end as well; `None` if there is
+    /// no decision left.
+    fn retreat(&mut self, dead_end: Option<DeadEnd>) -> Option<Result<(), DeadEnd>> {
+        if let Some(DeadEnd(line)) = dead_end {
+            self.weights[line] += 1;
+            self.dead_ends += 1;
         }
+        let decision = self.decisions.pop()?;
+        self.squares.undo(decision.mark);
+        let mut result = self.squares.exclude(decision.square);
+        if self.dead_ends - decision.dead_ends >= DEAD_ENDS_PER_LOOK {
+            result = result.and_then(|()| matching::look(&self.squares));
+        }
+        Some(result)
     }
 
     /// Takes back all decisions. What was found out without any decision stays, and now and then there is a moment to
-    /// find out more; `false` when that shows that there is no completion.
-    fn begin_again(&mut self, beginnings: u64, stop: &Stop) -> Result<bool, Stopped> {
+    /// find out more.
+    fn begin_again(&mut self) {
+        self.beginnings += 1;
+        self.patience += self.patience / 5;
+        self.enough = self.dead_ends + self.patience;
         if let Some(first) = self.decisions.first() {
             self.squares.undo(first.mark);
             self.decisions.clear();
         }
+        let beginnings = self.beginnings;
         let due = beginnings.is_multiple_of(TRY_EVERY_SQUARE) && (beginnings / TRY_EVERY_SQUARE).is_power_of_two();
-        if due && !self.try_every_square(stop)? {
-            return Ok(false);
+        let mut squares = Vec::new();
+        if due {
+            squares.extend((0..self.squares.size()).flat_map(|row| self.squares.free_in(row)));
         }
-        Ok(matching::look(&self.squares).is_ok())
+        if squares.len() > TRY_AT_MOST {
+            squares.clear();
+        }
+        self.next = Next::TryEvery(squares.into_iter());
     }
 
-    /// Excludes the squares with which the board can be seen not to be completed; `false` when that leaves no way.
-    fn try_every_square(&mut self, stop: &Stop) -> Result<bool, Stopped> {
-        let squares: Vec<_> = (0..self.squares.size()).flat_map(|row| self.squares.free_in(row)).collect();
-        if squares.len() > TRY_AT_MOST {
-            return Ok(true);
+    /// Excludes the square if with it the board can be seen not to be completed; a dead end when that leaves no way.
+    fn try_square(&mut self, square: Square) -> Result<(), DeadEnd> {
+        if !self.squares.is_free(square) {
+            return Ok(());
         }
-        for square in squares {
-            stop.check()?;
-            if !self.squares.is_free(square) {
-                continue;
-            }
-            let mark = self.squares.mark();
-            let result = self.squares.put(square).and_then(|()| matching::look(&self.squares));
-            self.squares.undo(mark);
-            if result.is_err() && self.squares.exclude(square).is_err() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let mark = self.squares.mark();
+        let result = self.squares.put(square).and_then(|()| matching::look(&self.squares));
+        self.squares.undo(mark);
+        if result.is_err() { self.squares.exclude(square) } else { Ok(()) }
     }
 
     /// The square to decide on: of the row or column that is hardest to serve, the one that takes the fewest others.
@@ -191,6 +233,7 @@ impl Search {
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014): random enough for choices among equals, and the same everywhere.
+#[derive(Debug)]
 struct Random(u64);
 
 impl Random {

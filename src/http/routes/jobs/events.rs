@@ -5,120 +5,72 @@
 //! has passed meanwhile.
 
 use super::answer::{JobAnswer, known};
-use crate::http::response::{self, Format, Unknown};
 use crate::http::state::App;
+use crate::jobs::Snapshot;
 use crate::queens::Size;
-use axum::body::{Body, Bytes};
 use axum::http::HeaderName;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::header::CACHE_CONTROL;
+use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use hyper::body::{Body as HttpBody, Frame};
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use futures_util::stream;
 use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::sync::watch;
+use tokio::time::sleep;
 
 /// What a reconnecting client sends.
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// The parameter for it, of clients that may not set a header of that name.
+pub const LAST_EVENT_ID_PARAMETER: &str = "lastEventId";
 
 /// Between two events there is at least so much time.
 const PAUSE: Duration = Duration::from_millis(250);
 /// When there is nothing to say for so long, a comment shows that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// The events of the job of size `n`. With `head`, the headers alone.
-pub fn answer(app: &App, n: Size, head: bool) -> Response {
+/// The events of the job of size `n`.
+pub fn answer(app: &App, n: Size) -> Response {
     let headers = [
-        (CONTENT_TYPE, Format::Events.content_type()),
         (CACHE_CONTROL, "no-store"),
         // Proxies hold answers back to fill their own buffers, unless told not to.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    if head {
-        return (headers, Body::new(Unknown)).into_response();
-    }
-    let events = Events { app: app.clone(), n, job: app.jobs.watch(n), last: Last::Nothing };
-    (headers, Body::new(Stream { next: Some(Box::pin(events.next())) })).into_response()
+    let events = stream::unfold(Events { app: app.clone(), n, job: app.jobs.watch(n), begun: false }, Events::next);
+    let heartbeat = KeepAlive::new().interval(HEARTBEAT).text("still here");
+    (headers, Sse::new(events).keep_alive(heartbeat)).into_response()
 }
 
 struct Events {
     app: App,
     n: Size,
-    /// Missing for a count that a request finished, which does not change.
-    job: Option<tokio::sync::watch::Receiver<crate::jobs::Snapshot>>,
-    last: Last,
-}
-
-/// What was sent last.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Last {
-    Nothing,
-    Event,
-    Heartbeat,
-    Final,
+    /// Missing where nothing changes any more.
+    job: Option<watch::Receiver<Snapshot>>,
+    begun: bool,
 }
 
 impl Events {
-    /// The next event or heartbeat, and what makes the one after; `None` at the end.
-    async fn next(mut self) -> Option<(Bytes, Self)> {
-        let ending = self.app.jobs.ending().clone();
-        let heartbeat = (Bytes::from_static(b": still here\n\n"), Last::Heartbeat);
-        let (text, last) = match (self.last, &mut self.job) {
-            (Last::Final, _) => return None,
-            (Last::Nothing, _) => self.event()?,
-            (Last::Event | Last::Heartbeat, None) => return None,
-            (Last::Event | Last::Heartbeat, Some(job)) => {
-                let changed = async {
-                    if self.last == Last::Event {
-                        sleep(PAUSE).await;
-                    }
-                    timeout(HEARTBEAT, job.changed()).await
-                };
-                let changed = tokio::select! {
-                    changed = changed => changed,
-                    () = ending.cancelled() => return None,
-                };
-                match changed {
-                    Ok(Ok(())) => self.event()?,
-                    Ok(Err(_)) => return None,
-                    Err(_) => heartbeat,
-                }
+    /// The next event, and what makes the one after; `None` at the end.
+    async fn next(mut self) -> Option<(Result<Event, axum::Error>, Self)> {
+        if self.begun {
+            let job = self.job.as_mut()?;
+            let changed = async {
+                sleep(PAUSE).await;
+                job.changed().await
+            };
+            tokio::select! {
+                changed = changed => changed.ok()?,
+                () = self.app.jobs.ending().cancelled() => return None,
             }
-        };
-        self.last = last;
-        Some((text, self))
-    }
-
-    fn event(&mut self) -> Option<(Bytes, Last)> {
+        }
+        self.begun = true;
         if let Some(job) = &mut self.job {
             job.mark_unchanged();
         }
         let job = known(&self.app, self.n).ok()?;
-        let is_final = job.state.is_final();
-        let id = if is_final { job.state.name() } else { "running" };
-        let json = response::json(&JobAnswer::from(&job)).ok()?;
-        let text = format!("id: {id}\ndata: {json}\n\n").into();
-        Some((text, if is_final { Last::Final } else { Last::Event }))
-    }
-}
-
-type Next = Pin<Box<dyn Future<Output = Option<(Bytes, Events)>> + Send>>;
-
-struct Stream {
-    next: Option<Next>,
-}
-
-impl HttpBody for Stream {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let Some(next) = &mut self.next else { return Poll::Ready(None) };
-        let made = ready!(next.as_mut().poll(cx));
-        let (text, next) =
-            made.map_or((None, None), |(text, events)| (Some(text), Some(Box::pin(events.next()) as Next)));
-        self.next = next;
-        Poll::Ready(text.map(|text| Ok(Frame::data(text))))
+        let mut id = "running";
+        if job.state.is_final() {
+            id = job.state.name();
+            self.job = None;
+        }
+        Some((Event::default().id(id).json_data(JobAnswer::from(&job)), self))
     }
 }

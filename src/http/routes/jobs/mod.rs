@@ -4,11 +4,12 @@ mod answer;
 mod events;
 
 use answer::{JobAnswer, known};
+use events::{LAST_EVENT_ID, LAST_EVENT_ID_PARAMETER};
 
-use crate::http::request::{Call, RequestedSize};
+use crate::http::request::{Call, Current, RequestedSize};
 use crate::http::response::{self, Format, JobChangeProblems, JobProblems, PlainProblems, Problem};
 use crate::http::state::App;
-use crate::jobs::{NotCancelled, Snapshot};
+use crate::jobs::{self, NotCancelled, Snapshot};
 use crate::queens::Size;
 use crate::queens::count::Plan;
 use axum::extract::State;
@@ -27,16 +28,6 @@ const WAIT_MAX: u64 = 60;
 struct JobList {
     /// By size; at most one for each.
     jobs: Vec<JobAnswer>,
-}
-
-/// An event; its data is the job.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct JobEvent {
-    /// `running` until the last one, which has the final state.
-    id: String,
-    /// The job as JSON.
-    data: String,
 }
 
 /// Every job
@@ -92,18 +83,21 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27)),
     responses(
         (status = 200, description = "The job is done", body = JobAnswer, content_type = "application/json"),
-        (status = 202, description = "The job is accepted; Location has its path", body = JobAnswer,
-            content_type = "application/json", headers(("Location" = String, description = "The job's path"))),
+        (status = 202, description = "The job is accepted; Location leads to it", body = JobAnswer,
+            content_type = "application/json", headers(("Location" = String, description = "The job, relative to this path"))),
         JobChangeProblems,
-    )
+    ),
+    security((), ("token" = [])),
 )]
 pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     let n = may_change(&app, &n, &call)?;
+    call.if_as_expected(if app.jobs.get(n)?.is_some() { Current::Untagged } else { Current::Nothing })?;
     let job = app.jobs.put(n).await?;
-    if job.state == crate::jobs::State::Done {
+    if job.state == jobs::State::Done {
         return answer(StatusCode::OK, &job);
     }
-    let location = [(LOCATION, format!("/jobs/{n}"))];
+    // Relative, so that it leads there behind a path prefix too.
+    let location = [(LOCATION, format!("../jobs/{n}"))];
     Ok((location, answer(StatusCode::ACCEPTED, &job)?).into_response())
 }
 
@@ -116,10 +110,14 @@ pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     responses(
         (status = 200, description = "The job is cancelled", body = JobAnswer, content_type = "application/json"),
         JobChangeProblems,
-    )
+    ),
+    security((), ("token" = [])),
 )]
 pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     let n = may_change(&app, &n, &call)?;
+    if !matches!(known(&app, n)?.state, jobs::State::Done | jobs::State::Failed) {
+        call.if_as_expected(Current::Untagged)?;
+    }
     match app.jobs.cancel(n).await {
         Ok(job) => answer(StatusCode::OK, &job),
         Err(NotCancelled::Unknown) => Err(Problem::NoSuchJob { n: n.get() }),
@@ -130,34 +128,41 @@ pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Res
 
 /// A job as it changes
 ///
-/// Server-sent events, each with the job as JSON, at most four a second; the last one has the final state.
+/// Server-sent events, each with the job as JSON, at most four a second; the last one has the final state. An event's id
+/// is `running` until the last one, whose id is that state.
 #[utoipa::path(
     get, path = "/jobs/{n}/events", tag = "jobs",
     params(
         ("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27),
         ("Last-Event-ID" = inline(Option<String>), Header, description = "The last event seen, sent by a client that reconnects"),
+        ("lastEventId" = inline(Option<String>), Query, description = "The same from a client that cannot set the header, which wins"),
     ),
     responses(
-        (status = 200, description = "The events", body = JobEvent, content_type = "text/event-stream"),
+        (status = 200, description = "The events, as text", body = serde_json::Value, content_type = "text/event-stream", example = json!(
+            "id: done\ndata: {\"n\":8,\"state\":\"done\",\"tasks_done\":1,\"tasks_total\":1,\"progress\":1.0}\n\n"
+        )),
         (status = 204, description = "The last event seen was the final state; there is no more"),
         JobProblems,
     )
 )]
 pub async fn events(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
-    call.format(&call.parameters(&[])?, &[Format::Events])?;
+    let parameters = call.parameters(&[LAST_EVENT_ID_PARAMETER])?;
+    call.format(&parameters, &[Format::Events])?;
     let job = looked_at(&app, &n)?;
-    if job.state.is_final() && call.header(&events::LAST_EVENT_ID) == Some(job.state.name()) {
+    // The header is a browser's own, so it is the later one where a page's address has the parameter too.
+    let seen = call.header(&LAST_EVENT_ID).or_else(|| parameters.get(LAST_EVENT_ID_PARAMETER));
+    if job.state.is_final() && seen == Some(job.state.name()) {
         return Ok((StatusCode::NO_CONTENT, [(CACHE_CONTROL, "no-store")]).into_response());
     }
-    Ok(events::answer(&app, job.n, call.is_head()))
+    Ok(events::answer(&app, job.n))
 }
 
 /// The size of a job that the caller may start and cancel.
 fn may_change(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem> {
-    if let Some(token) = &app.config.api_token {
+    if app.config.api_token.is_some() {
         let given = call.header_bytes(&AUTHORIZATION).and_then(|value| value.split_at_checked(b"bearer ".len()));
         let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
-        if !given.is_some_and(|(_, given)| token.is(given.trim_ascii())) {
+        if !given.is_some_and(|(_, given)| app.config.token_is(given.trim_ascii())) {
             return Err(Problem::Unauthorized);
         }
     }

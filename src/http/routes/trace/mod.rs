@@ -98,9 +98,12 @@ pub async fn trace(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
     if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
-    let answer =
-        call.search(&app, move |stop| Ok(response::json(&window(n, &mut events, limit as usize, stop)?))).await?;
-    Ok(fact.with(answer?))
+    let mut window = Window { n: n.get(), before: None, events: Vec::new(), next: None };
+    let answer = call.search(&app, move |stop| {
+        window.fill(&mut events, limit as usize, stop)?;
+        Ok(response::json(&window))
+    });
+    Ok(fact.with(answer.await??))
 }
 
 /// Which search is asked for: its size, and whether it goes through all solutions.
@@ -110,20 +113,24 @@ fn search(n: &RequestedSize, parameters: &Parameters, route: &str) -> Result<(Si
     Ok((n?, all))
 }
 
-fn window(n: Size, search: &mut Events, limit: usize, stop: &Stop) -> Result<Window, Stopped> {
-    let before = if search.arrays { Some(search.before(stop)?) } else { None };
-    let mut events = Vec::new();
-    while events.len() < limit
-        && let Some(event) = search.next(stop)?
-    {
-        // Events of a rare kind can be far apart.
-        if events.len().is_multiple_of(64) {
-            stop.check()?;
+impl Window {
+    /// Adds what is missing. After [`Stopped`] the next call goes on.
+    fn fill(&mut self, search: &mut Events, limit: usize, stop: &Stop) -> Result<(), Stopped> {
+        if search.arrays && self.before.is_none() {
+            self.before = Some(search.before(stop)?);
         }
-        events.push(event);
+        while self.events.len() < limit
+            && let Some(event) = search.next(stop)?
+        {
+            self.events.push(event);
+            // Events of a rare kind can be far apart.
+            if self.events.len().is_multiple_of(64) {
+                stop.check()?;
+            }
+        }
+        self.next = search.next(stop)?.map(|event| event.i);
+        Ok(())
     }
-    let next = search.next(stop)?.map(|event| event.i);
-    Ok(Window { n: n.get(), before, events, next })
 }
 
 /// The events of some kinds from a number on.

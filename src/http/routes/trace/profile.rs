@@ -63,7 +63,7 @@ impl Answer {
 /// smallest and the largest row, so that one sees how deep the search was, and the solutions. The search is walked once
 /// and remembered; where that takes longer than the time limit, asking again goes on from there.
 #[utoipa::path(
-    get, path = "/trace/{n}/profile", tag = "boards",
+    get, path = "/trace/{n}/profile", tag = "boards", operation_id = "trace_profile",
     params(
         ("n" = u32, Path, description = "The board's size; through all solutions at most 12", minimum = 1, maximum = 29),
         ("buckets" = Option<u64>, Query, description = "How many buckets at most; default 500", minimum = 1, maximum = 2000),
