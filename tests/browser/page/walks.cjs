@@ -1,6 +1,6 @@
 // A hundred random walks of keys and clicks over the page. Nothing may go wrong in it, whatever is done.
 // Usage: NODE_PATH=... node tests/browser/page-walks.cjs ADDRESS [SEED]
-const { assert, run, visit } = require('./page-common.cjs');
+const { assert, run, visit } = require('./common.cjs');
 
 const WALKS = 100;
 const STEPS = 25;

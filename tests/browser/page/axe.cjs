@@ -2,7 +2,7 @@
 // screen, and the first view weighs little.
 // Usage: NODE_PATH=... node tests/browser/page-axe.cjs ADDRESS
 const { readFileSync } = require('node:fs');
-const { address, assert, run, visit } = require('./page-common.cjs');
+const { address, assert, run, visit } = require('./common.cjs');
 
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const VIEWS = {

@@ -1,6 +1,6 @@
 // The page's view of the search, against an independent replay of /trace.
 // Usage: NODE_PATH=... node tests/browser/page-watch.cjs ADDRESS
-const { address, assert, at, json, run, visit } = require('./page-common.cjs');
+const { address, assert, at, json, run, visit } = require('./common.cjs');
 
 /** The states after each event by the routine's own rules, from the events alone; the first is before all of them. */
 function replay(n, events) {

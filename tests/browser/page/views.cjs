@@ -3,10 +3,10 @@
 // Usage: NODE_PATH=... node tests/browser/page-views.cjs ADDRESS
 const { networkInterfaces } = require('node:os');
 const { join } = require('node:path');
-const { address, assert, at, json, run, visit } = require('./page-common.cjs');
+const { address, assert, at, json, run, visit } = require('./common.cjs');
 
 const strings = async (language) =>
-  (await import(`data:text/javascript,${encodeURIComponent(require('node:fs').readFileSync(join(__dirname, `../../src/http/page/${language}.js`), 'utf8'))}`)).default;
+  (await import(`data:text/javascript,${encodeURIComponent(require('node:fs').readFileSync(join(__dirname, `../../../src/http/page/${language}.js`), 'utf8'))}`)).default;
 
 const square = (page, row, column) => page.locator(`.square[data-square="${row},${column}"]`);
 const queens = (page) => page.$$eval('.queen[data-square]', (all) => all.map((one) => one.dataset.square));
