@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 /// What happened, in order.
 struct Events {

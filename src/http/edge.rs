@@ -51,9 +51,10 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
     response.map(|body| Body::new(Watched::new(body, record)))
 }
 
-/// Lets a request through to its route, unless HTTP itself, the service's end or one connection too many forbids it, and applies to the answer
-/// what its headers say whatever the route is: conditions and content coding. Within the cross-origin rules, so that a
-/// page's script can read why. What is about the service itself goes on to its end, and depends on no coding.
+/// Lets a request through to its route, unless HTTP itself, the service's end or one connection too many forbids it,
+/// and applies to the answer what its headers say whatever the route is: conditions and content coding. Within the
+/// cross-origin rules, so that a page's script can read why. What is about the service itself goes on to its end, and
+/// depends on no coding.
 pub async fn gate(State(app): State<App>, request: Request, next: Next) -> Response {
     if let Some(problem) = framing::fault(&request) {
         return problem.into_response();
