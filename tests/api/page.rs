@@ -95,6 +95,8 @@ async fn files_are_told_by_their_content_and_compressed() {
         let known = service.get_with(path, &again).await;
         assert_eq!((known.status.as_u16(), known.body.len(), known.header("etag")), (304, 0, Some(tag.as_str())));
         assert_eq!(known.header("cache-control"), Some("no-cache"));
+        let vary = |answer: &crate::client::Answer| answer.headers.get_all("vary").iter().cloned().collect::<Vec<_>>();
+        assert!(vary(&known) == vary(&whole) && vary(&known).iter().any(|vary| vary == "accept-encoding"));
         let head = service.send(Method::HEAD, path, &headers, "").await;
         assert_eq!((head.status.as_u16(), head.body.len(), head.header("etag")), (200, 0, Some(tag.as_str())));
     }

@@ -140,7 +140,9 @@ impl File {
         self.bytes.hash(&mut hash);
         // Weak, because compression makes other bytes of the same content.
         let tag = format!("W/\"{:016x}\"", hash.finish());
-        let headers = [(ETAG, tag), (CACHE_CONTROL, "no-cache".to_owned())];
+        // What compression would add: 304 is to name it too.
+        let vary = "accept-encoding".to_owned();
+        let headers = [(ETAG, tag), (CACHE_CONTROL, "no-cache".to_owned()), (VARY, vary)];
         (headers, [(CONTENT_TYPE, self.content_type)], self.bytes).into_response()
     }
 }
