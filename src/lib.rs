@@ -6,8 +6,8 @@
 //! - [`queens`]: the puzzle, in plain Rust: boards, the lecture's `Try`, formulas, symmetry, counting, [`queens::Stop`].
 //! - [`compute`]: the one bounded pool on which every search runs in turns, and flights that equal requests share.
 //! - [`runs`]: counting: one run for each n, which requests and jobs wait for; its facts live in the data directory.
-//! - [`http`]: `request` (what came in), `response` (what goes out, errors too), `routes` (a file a resource), and the
-//!   edge that every request passes. `tests/house.rs` holds the order of all rooms.
+//! - [`http`]: `request` (what came in), `response` (what goes out, errors too), `routes` (a file a resource), `page`
+//!   (the web page), and the edge that every request passes. `tests/house.rs` holds the order of all rooms.
 //! - [`server`]: the listener, its deadlines and its orderly end.
 //! - [`cli`]: the subcommands that do not serve.
 //! - [`surroundings`]: what the process may use of the machine. [`config`]: every knob. [`telemetry`]: logs and metrics.

@@ -5,6 +5,7 @@ use crate::compute::flights::Flights;
 use crate::config::Config;
 use crate::queens::Board;
 use crate::queens::backtrack::Steps;
+use crate::queens::backtrack::trace::walk::Walks;
 use crate::runs::{self, Runs, Worked};
 use crate::surroundings;
 use crate::telemetry::{AccessLog, Metrics};
@@ -34,6 +35,8 @@ pub struct Inner {
     pub first_solutions: Flights<Solved>,
     /// The counts by the lecture's routine, by size.
     pub try_counts: Flights<Counted>,
+    /// The lecture's searches as far as they were walked.
+    pub walks: Walks,
     /// Bytes that request bodies may still take, all together.
     pub body_room: Arc<Semaphore>,
     /// The OpenAPI document.
@@ -88,6 +91,7 @@ impl App {
             runs: Runs::open(pool.clone(), settings),
             first_solutions: Flights::default(),
             try_counts: Flights::default(),
+            walks: Walks::default(),
             body_room: Arc::new(Semaphore::new(BODY_ROOM)),
             document,
             config,

@@ -10,7 +10,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderName, StatusCode};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::sync::{Arc, LazyLock};
 use utoipa::ToSchema;
@@ -20,14 +20,9 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// For answers that change only with a new version or configuration.
 const FOR_A_WHILE: (HeaderName, &str) = (CACHE_CONTROL, "public, max-age=300");
 
-/// The list of routes
-#[utoipa::path(get, path = "/", tag = "service", responses(
-    (status = 200, description = "The routes with a line on each", body = serde_json::Value, content_type = "application/json"),
-    PlainProblems,
-))]
-pub async fn index(State(app): State<App>, call: Call) -> Result<impl IntoResponse, Problem> {
-    call.parameters(&[])?;
-    Ok(([(CONTENT_TYPE, JSON), FOR_A_WHILE], app.document.index.clone()))
+/// The list of routes.
+pub fn index(app: &App) -> Response {
+    ([(CONTENT_TYPE, JSON), FOR_A_WHILE], app.document.index.clone()).into_response()
 }
 
 /// How the service is.
