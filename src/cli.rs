@@ -2,11 +2,10 @@
 
 use crate::compute::Pool;
 use crate::config::{self, Config, Healthcheck};
-use crate::counts::{Count, Counts};
 use crate::http;
-use crate::jobs::{self, Jobs, Refusal, Resume, Snapshot};
 use crate::queens::Size;
 use crate::queens::count::Kernel;
+use crate::runs::{self, Access, Count, Refusal, Runs, Snapshot, Worked};
 use crate::surroundings;
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
@@ -29,40 +28,60 @@ pub async fn count(settings: &config::Count, interrupted: impl Future) -> Result
     let n = Size::new(settings.n).ok_or("there is no such size")?;
     let threads = settings.threads();
     let pool = Pool::new(threads, 0);
-    let its_jobs = jobs::Settings {
+    let settings_of_runs = runs::Settings {
         data_dir: settings.data_dir.clone(),
-        resume: Resume::Only(n),
+        jobs: Worked::Only(n),
         memory: surroundings::memory(),
         kernel: if settings.portable { Kernel::Portable } else { Kernel::Best },
     };
-    let jobs = Jobs::open(pool.clone(), Counts::new(pool), its_jobs).await;
+    let runs = Runs::open(pool, settings_of_runs);
     let refused = |refusal| match refusal {
-        Refusal::Storage(reason) => format!("the data directory cannot be used: {reason}"),
+        Refusal::Storage { reason, .. } => format!("the data directory cannot be used: {reason}"),
+        Refusal::Memory { needed, limit, .. } => {
+            let [needed, limit] = [needed, limit].map(|bytes| bytes.div_ceil(1 << 20));
+            format!("it needs about {needed} MB of memory, and there are {limit} MB")
+        }
         Refusal::Ending => "it ends already".to_owned(),
     };
-    jobs.put(n).await.map_err(refused)?;
-    let mut job = jobs.watch(n).ok_or("there is no such job")?;
     let bar = progress_bar();
-    let last = tokio::select! {
-        last = job.wait_for(|now| {
-            bar.set_length(now.tasks_total);
-            bar.set_position(now.tasks_done);
+    let counted = async {
+        while runs.access() == Access::Opening {
+            runs.opened(Instant::now() + PATIENCE).await;
+        }
+        let mut watch = runs.watch(n);
+        let mut now = runs.put(n, Instant::now() + PATIENCE).await.map_err(refused)?;
+        while !now.state.is_final() {
+            bar.set_position((now.progress * BAR).round() as u64);
             bar.set_message(now.eta_seconds.map_or_else(String::new, |seconds| {
                 format!(", about {} to go", humantime::format_duration(Duration::from_secs(seconds)))
             }));
-            now.state.is_final()
-        }) => last.map(|last| last.clone()).ok(),
+            watch.changed().await;
+            now = runs.get(n).map_err(refused)?.ok_or("there is no such job")?;
+        }
+        Ok::<_, String>(now)
+    };
+    let last = tokio::select! {
+        last = counted => Some(last),
         _ = interrupted => None,
     };
     bar.finish_and_clear();
-    jobs.end().await;
-    match last {
+    runs.close().await;
+    let lost = runs.end(Instant::now() + PATIENCE).await;
+    if lost > 0 {
+        tracing::error!(tasks = lost, "the data directory did not take all that is finished");
+    }
+    match last.transpose()? {
         Some(Snapshot { count: Some(count), .. }) => Ok(printed(settings, n, count, begun.elapsed())),
         Some(failed) => Err(failed.reason.unwrap_or_else(|| "it was cancelled".to_owned())),
         None if settings.data_dir.is_some() => Err("interrupted; the same command goes on from here".to_owned()),
         None => Err("interrupted".to_owned()),
     }
 }
+
+/// How long a disk may take for one answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The progress bar's length.
+const BAR: f64 = 1e4;
 
 fn printed(settings: &config::Count, n: Size, count: Count, took: Duration) -> String {
     if settings.json {
@@ -78,8 +97,8 @@ fn printed(settings: &config::Count, n: Size, count: Count, took: Duration) -> S
 
 /// On standard error, and only where that is a terminal.
 fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::new(1);
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent}% of {len} tasks in {elapsed}{msg}") {
+    let bar = ProgressBar::new(BAR as u64);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent}% in {elapsed}{msg}") {
         bar.set_style(style);
     }
     bar.enable_steady_tick(Duration::from_millis(200));

@@ -276,21 +276,6 @@ impl Pool {
         }
     }
 
-    // LEGACY, for those who have not moved over yet.
-
-    /// Legacy.
-    ///
-    /// # Errors
-    /// See [`Failure`].
-    pub async fn task_of<T, F>(&self, rank: Rank, task: F) -> Result<T, Failure>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Turn) -> Result<T, Stopped> + Send + 'static,
-    {
-        let standing = self.admit(rank)?;
-        self.task(&standing, task).await?.map_err(|Stopped| Failure::TimeLimit)
-    }
-
     /// Ends every search and every wait, and takes no more.
     pub fn close(&self) {
         self.shared.stop.set();
@@ -317,14 +302,6 @@ impl Drop for Ticket<'_> {
             self.shared.settle(|state| state.give_back(&grant, grant.room));
         }
     }
-}
-
-/// Runs what blocks without keeping a CPU busy, which is storage, without a permit.
-///
-/// # Errors
-/// [`Failure::Panicked`], and [`Failure::ShuttingDown`] when the runtime takes no more work.
-pub async fn io<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
-    tokio::task::spawn_blocking(work).await.map_err(of_join)
 }
 
 fn of_join(error: JoinError) -> Failure {

@@ -5,10 +5,9 @@
 //!
 //! - [`queens`]: the puzzle, in plain Rust: boards, the lecture's `Try`, formulas, symmetry, counting, [`queens::Stop`].
 //! - [`compute`]: the one bounded pool on which every search runs in turns, and flights that equal requests share.
-//! - [`counts`]: finished counts, and the one search for each n under way.
-//! - [`jobs`]: long counts that survive a restart, with a ledger of finished tasks.
-//! - [`http`]: `request` (what came in), `response` (what goes out, errors too), `routes` (a file a resource), and the
-//!   edge that every request passes. `tests/house.rs` holds the order of all rooms.
+//! - [`runs`]: counting: one run for each n, which requests and jobs wait for; its facts live in the data directory.
+//! - [`http`]: `request` (what came in), `response` (what goes out, errors too), `routes` (a file a resource), `page`
+//!   (the web page), and the edge that every request passes. `tests/house.rs` holds the order of all rooms.
 //! - [`server`]: the listener, its deadlines and its orderly end.
 //! - [`cli`]: the subcommands that do not serve.
 //! - [`surroundings`]: what the process may use of the machine. [`config`]: every knob. [`telemetry`]: logs and metrics.
@@ -16,10 +15,9 @@
 pub mod cli;
 pub mod compute;
 pub mod config;
-pub mod counts;
 pub mod http;
-pub mod jobs;
 pub mod queens;
+pub mod runs;
 pub mod server;
 pub mod surroundings;
 pub mod telemetry;

@@ -1,13 +1,13 @@
 //! The `nqueens` program: command line, runtime, signals, exit code.
 
 use nqueens::config::{self, Command, Config};
-use nqueens::{cli, server, surroundings, telemetry};
+use nqueens::server::{self, Shutdown};
+use nqueens::{cli, surroundings, telemetry};
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
 fn main() -> ExitCode {
     match config::parse(std::env::args_os()) {
@@ -50,15 +50,16 @@ fn serve(mut config: Config) -> ExitCode {
         let listener = TcpListener::bind(config.listen).await.map_err(|error| (config.listen, error))?;
         let address = listener.local_addr().unwrap_or(config.listen);
         tracing::info!(%address, workers = config.workers(), version = env!("CARGO_PKG_VERSION"), "listening");
-        let shutdown = CancellationToken::new();
-        tokio::spawn(watch_signals(shutdown.clone()));
-        server::run(listener, config, logs.access(), shutdown).await;
-        Ok(())
+        let shutdown = Shutdown::default();
+        let signals = tokio::spawn(watch_signals(shutdown.clone()));
+        server::run(listener, config, logs.access(), shutdown.clone()).await;
+        Ok(if shutdown.second.is_cancelled() { signals.await.ok() } else { None })
     });
     // Searches have been told to end; a thread that has not noticed yet does not hold the process.
     runtime.shutdown_background();
     match served {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(number)) => ExitCode::from(128 + number as u8),
         Err((address, error)) => fail(&format!("cannot listen on {address}: {error}"), 1),
     }
 }
@@ -127,16 +128,22 @@ fn first_signal() -> impl Future<Output = ()> {
     }
 }
 
-/// The first signal asks for an orderly end, the second ends at once.
-async fn watch_signals(shutdown: CancellationToken) {
+/// The first signal asks for an orderly end, the second for one that waits for nobody but the data directory, the third
+/// ends at once. Gives the number of the second.
+async fn watch_signals(shutdown: Shutdown) -> i32 {
     let mut ends = match Ends::watch() {
         Ok(ends) => ends,
-        Err(error) => return tracing::error!(%error, "cannot watch for signals; only a kill ends this process"),
+        Err(error) => {
+            tracing::error!(%error, "cannot watch for signals; only a kill ends this process");
+            return std::future::pending().await;
+        }
     };
     ends.next().await;
-    shutdown.cancel();
+    shutdown.first.cancel();
     let number = ends.next().await;
-    std::process::exit(128 + number);
+    shutdown.second.cancel();
+    tokio::spawn(async move { std::process::exit(128 + ends.next().await) });
+    number
 }
 
 #[expect(clippy::print_stderr, reason = "a program's last line, also where there is no log yet")]

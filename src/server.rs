@@ -22,17 +22,36 @@ use places::{Place, Places};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
+use tokio::time::{sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Serves on `listener` until `shutdown` is cancelled, then ends in order: new requests are turned away and every
-/// search is stopped at once; requests under way have the drain time to end; what is left then is cut off.
-pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, shutdown: CancellationToken) {
+/// When a service is to end. A plain token is one that asks only once.
+#[derive(Clone, Debug, Default)]
+pub struct Shutdown {
+    /// In order.
+    pub first: CancellationToken,
+    /// Without waiting for requests under way.
+    pub second: CancellationToken,
+}
+
+impl From<CancellationToken> for Shutdown {
+    fn from(first: CancellationToken) -> Self {
+        Self { first, second: CancellationToken::new() }
+    }
+}
+
+/// What is finished has at least so long to be written at the end, however short the drain.
+const KEEP: Duration = Duration::from_secs(1);
+
+/// Serves on `listener` until `shutdown`, then ends in order: new requests are turned away and every search is stopped
+/// at once; requests under way, and the data directory, have the drain time to end; what is left then is cut off.
+pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, shutdown: impl Into<Shutdown>) {
+    let shutdown = shutdown.into();
     let places = Places::new(config.max_connections as usize);
-    let app = http::open(config, access_log).await;
+    let app = http::open(config, access_log);
     let server = Server {
         places,
         router: router(app.clone()),
@@ -43,21 +62,32 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
     };
     tokio::select! {
         () = server.accept(&listener) => {}
-        () = shutdown.cancelled() => {}
+        () = shutdown.first.cancelled() => {}
     }
     tracing::info!("shutting down");
+    let deadline = Instant::now() + server.app.config.drain;
     server.app.end().await;
     server.ending.cancel();
     server.tasks.close();
-    // Whoever still connects is answered that the service is ending.
-    let drained = tokio::select! {
-        () = server.accept(&listener) => false,
-        drained = timeout(server.app.config.drain, server.tasks.wait()) => drained.is_ok(),
+    let drain = async {
+        // Whoever still connects is answered that the service is ending.
+        let drained = tokio::select! {
+            () = server.accept(&listener) => false,
+            drained = timeout_at(deadline.into(), server.tasks.wait()) => drained.is_ok(),
+            () = shutdown.second.cancelled() => false,
+        };
+        if !drained {
+            tracing::warn!(connections = server.tasks.len(), "the drain is over; open connections are cut off");
+        }
+        server.cut_off.cancel();
     };
-    if !drained {
-        tracing::warn!(connections = server.tasks.len(), "the drain time is over; open connections are cut off");
+    let ((), lost) = tokio::join!(drain, server.app.kept(deadline.max(Instant::now() + KEEP)));
+    if lost > 0 {
+        tracing::error!(
+            tasks = lost,
+            "the data directory did not take all that is finished in time; so many tasks are lost"
+        );
     }
-    server.cut_off.cancel();
 }
 
 struct Server {

@@ -35,9 +35,14 @@ struct Service {
 
 impl Service {
     fn start(folder: &Path, workers: u64) -> Self {
+        Self::start_with(folder, workers, |_| {})
+    }
+
+    fn start_with(folder: &Path, workers: u64, more: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nqueens"));
         command.args(["--listen", "127.0.0.1:0", "--log", "json", "--access-log", "off", "--data-dir"]).arg(folder);
         command.args(["--workers", &workers.to_string()]).env("RUST_LOG", "info").stderr(Stdio::piped());
+        more(&mut command);
         let mut child = command.spawn().expect("it starts");
         let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
         let mut line = String::new();
@@ -72,10 +77,27 @@ impl Service {
         (self.child.wait().expect("it ends").code(), log)
     }
 
-    fn terminate(self) -> (Option<i32>, String) {
+    fn signal(&self) {
         let kill = Command::new("kill").args(["-s", "TERM", &self.child.id().to_string()]).status().expect("kill");
         assert!(kill.success());
+    }
+
+    fn terminate(self) -> (Option<i32>, String) {
+        self.signal();
         self.end()
+    }
+
+    /// The job once it is as it should be.
+    fn until(&self, n: u32, what: impl Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        loop {
+            let job = self.answer("GET", &format!("/jobs/{n}"));
+            if what(&job) {
+                return job;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(120), "it never was so: {job}");
+            std::thread::yield_now();
+        }
     }
 }
 
@@ -87,18 +109,63 @@ impl Drop for Service {
 }
 
 fn done(job: &Value) -> u64 {
-    job["tasks_done"].as_u64().expect("a number")
+    job["tasks_done"].as_u64().unwrap_or_default() // none of what is not a job
+}
+
+/// A disk that syncs as a file says: slowly (8 seconds each time), not at all for want of room, or as ever.
+struct Disk {
+    library: PathBuf,
+    mood: PathBuf,
+}
+
+impl Disk {
+    const SOURCE: &str = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        static int sync_with(const char *name, int fd) {
+            FILE *file = fopen(getenv("NQUEENS_TEST_DISK"), "r");
+            int mood = file ? fgetc(file) : EOF;
+            if (file) fclose(file);
+            if (mood == 's') sleep(8);
+            if (mood == 'f') { errno = ENOSPC; return -1; }
+            return ((int (*)(int)) dlsym(RTLD_NEXT, name))(fd);
+        }
+        int fsync(int fd) { return sync_with("fsync", fd); }
+        int fdatasync(int fd) { return sync_with("fdatasync", fd); }
+    "#;
+
+    fn new(folder: &Folder) -> Self {
+        std::fs::create_dir_all(&folder.0).expect("a folder");
+        let [source, library, mood] = ["disk.c", "disk.so", "mood"].map(|name| folder.0.join(name));
+        std::fs::write(&source, Self::SOURCE).expect("written");
+        let made = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl").status();
+        assert!(made.expect("a C compiler, which the linker is part of").success());
+        Self { library, mood }
+    }
+
+    fn is(&self, mood: &str) {
+        std::fs::write(&self.mood, mood).expect("written");
+    }
+
+    fn under(&self, command: &mut Command) {
+        command.env("LD_PRELOAD", &self.library).env("NQUEENS_TEST_DISK", &self.mood);
+    }
 }
 
 #[test]
 fn killed_at_random_moments_it_ends_with_the_exact_count() {
-    // At NQUEENS_TEST_KILL_N=19 this is the long form of the test.
-    let n = std::env::var("NQUEENS_TEST_KILL_N").map_or(18, |n| n.parse().expect("a size"));
+    // At NQUEENS_TEST_KILL_N=19, or with NQUEENS_TEST_KILLS=100, this is the long form of the test.
+    let set = |name, default| std::env::var(name).map_or(default, |value| value.parse().expect("a number"));
+    let (n, kills) = (set("NQUEENS_TEST_KILL_N", 18), set("NQUEENS_TEST_KILLS", 5));
     let expected = nqueens::queens::published::table().find(|row| row.n == n).expect("published").all;
     let folder = Folder::new("killed");
     let mut random = ChaCha8Rng::seed_from_u64(u64::from(std::process::id()));
     let mut at_least = 0;
-    for _ in 0..5 {
+    for _ in 0..kills {
         let mut service = Service::start(&folder.0, 1 + random.next_u64() % 3);
         let found = service.answer("PUT", &format!("/jobs/{n}"));
         assert!(found["state"] == "done" || done(&found) >= at_least, "{found}, not {at_least}");
@@ -139,15 +206,93 @@ fn an_orderly_end_loses_nothing() {
 }
 
 #[test]
-fn a_second_process_on_the_same_folder_starts_and_says_so() {
-    let folder = Folder::new("held");
+fn two_signals_at_once_lose_no_finished_task() {
+    let folder = Folder::new("twice");
+    let mut at_least = 0;
+    for _ in 0..3 {
+        let service = Service::start(&folder.0, 2);
+        service.answer("PUT", "/jobs/20");
+        let before = service.until(20, |job| done(job) >= at_least + 20);
+        at_least = done(&before);
+        let pid = service.child.id();
+        let both = Command::new("sh").args(["-c", &format!("kill -TERM {pid}; kill -TERM {pid}")]).status();
+        assert!(both.expect("a shell").success());
+        let (code, log) = service.end();
+        // Two that come at the same moment may be one.
+        assert!(matches!(code, Some(0 | 143)) && !log.contains("are lost"), "{code:?} {log}");
+    }
+    let service = Service::start(&folder.0, 1);
+    let after = service.answer("GET", "/jobs/20");
+    assert!(done(&after) >= at_least, "{after}, not {at_least}");
+}
+
+#[test]
+fn the_new_process_of_a_rolling_restart_takes_the_folder_and_its_jobs_over() {
+    let folder = Folder::new("rolling");
     let first = Service::start(&folder.0, 1);
-    assert_eq!(first.answer("GET", "/jobs")["jobs"], Value::Array(Vec::new()));
+    first.answer("PUT", "/jobs/20");
+    let before = first.until(20, |job| done(job) > 2);
     let second = Service::start(&folder.0, 1);
-    assert_eq!(second.answer("PUT", "/jobs/12")["type"], "urn:nqueens:problem:storage-unavailable");
+    let refused = second.answer("PUT", "/jobs/12");
+    assert_eq!(refused["type"], "urn:nqueens:problem:storage-unavailable");
+    assert!(refused["detail"].as_str().is_some_and(|detail| detail.contains("another process holds it open")));
     assert_eq!(second.answer("GET", "/count/8")["count"], 92);
+    assert_eq!(first.terminate().0, Some(0));
+    let after = second.until(20, |job| done(job) > done(&before));
+    assert!(after["state"] == "running" && after["durable"] == true, "{after}");
+    assert_eq!(second.until(8, |job| job["durable"] == true)["count"], 92);
     let (code, log) = second.terminate();
-    assert!(code == Some(0) && log.contains("another process holds it open"), "{log}");
-    first.answer("PUT", "/jobs/12");
-    assert_eq!(first.watch(12, usize::MAX).pop().expect("an event").1["count"], 14200);
+    assert!(code == Some(0) && log.contains("can be used again"), "{log}");
+}
+
+#[test]
+fn a_disk_that_hangs_holds_up_nobody() {
+    let folder = Folder::new("slow");
+    let disk = Disk::new(&folder);
+    disk.is("slow");
+    let begun = Instant::now();
+    let service = Service::start_with(&folder.0.join("data"), 1, |command| {
+        disk.under(command);
+        command.args(["--time-limit", "1s", "--drain", "1s"]);
+    });
+    assert_eq!(service.answer("GET", "/count/8")["count"], 92);
+    assert!(begun.elapsed() < Duration::from_secs(6), "the start has waited for the disk");
+    for method in ["GET", "PUT", "DELETE"] {
+        let begun = Instant::now();
+        assert_eq!(service.answer(method, "/jobs/12")["type"], "urn:nqueens:problem:storage-unavailable");
+        assert!(begun.elapsed() < Duration::from_secs(6), "{method} has waited for the disk");
+    }
+    let begun = Instant::now();
+    let (code, log) = service.terminate();
+    assert!(code == Some(0) && begun.elapsed() < Duration::from_secs(6), "{log}");
+    let last = log.lines().last().expect("a line");
+    assert!(last.contains("are lost") && last.contains("\"tasks\":"), "{log}");
+    // Nothing that was answered 503 has been done.
+    disk.is("well");
+    let service = Service::start(&folder.0.join("data"), 1);
+    assert_eq!(service.answer("GET", "/jobs")["jobs"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn while_the_disk_is_full_jobs_wait_and_then_go_on() {
+    let folder = Folder::new("full");
+    let disk = Disk::new(&folder);
+    disk.is("well");
+    let service = Service::start_with(&folder.0.join("data"), 2, |command| disk.under(command));
+    service.answer("PUT", "/jobs/20");
+    service.until(20, |job| done(job) > 2);
+    disk.is("full");
+    let waits = service.until(20, |job| job["state"] == "queued");
+    assert!(waits["reason"].as_str().is_some_and(|reason| reason.contains("No space left")), "{waits}");
+    for method in ["PUT", "DELETE"] {
+        assert_eq!(service.answer(method, "/jobs/20")["type"], "urn:nqueens:problem:storage-unavailable");
+    }
+    assert_eq!(service.answer("GET", "/count/9")["count"], 352);
+    assert_eq!(service.until(9, |job| job["state"] == "done")["durable"], false);
+    disk.is("well");
+    let goes_on = service.until(20, |job| done(job) > done(&waits));
+    assert!(goes_on["state"] == "running" && goes_on["durable"] == true, "{goes_on}");
+    service.until(9, |job| job["durable"] == true);
+    let (code, log) = service.terminate();
+    assert!(code == Some(0) && log.contains("can be used again") && !log.contains("are lost"), "{log}");
 }

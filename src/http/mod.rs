@@ -5,12 +5,13 @@
 //! asked (`request`), answers conditions without searching, calls one function of the puzzle through the pool, and says
 //! it in the negotiated format (`response`). Every error is a problem (`response::problem`).
 //!
-//! The rooms use each other in one direction, `state` ← `response` ← `request` ← `routes` ← `document` ← this one;
-//! `edge` stands beside `routes`, and `cors` alone.
+//! The rooms use each other in one direction, `state` ← `response` ← `request` ← `routes` ← `page` ← `document` ← this
+//! one; `edge` stands beside `routes`, and `cors` alone.
 
 mod cors;
 mod document;
 mod edge;
+mod page;
 mod request;
 mod response;
 mod routes;
@@ -62,12 +63,14 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(verify::verify))
         .routes(routes!(complete::complete))
         .routes(routes!(trace::trace))
+        .routes(routes!(trace::profile::profile))
         .routes(routes!(count::count))
         .routes(routes!(estimate::estimate))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::get, jobs::put, jobs::cancel))
         .routes(routes!(jobs::events))
-        .routes(routes!(service::index))
+        .routes(routes!(page::page))
+        .routes(routes!(page::file))
         .routes(routes!(service::healthz))
         .routes(routes!(service::readyz))
         .routes(routes!(service::metrics))
@@ -82,9 +85,9 @@ pub fn document(config: &Config) -> Document {
 }
 
 /// The service's state, with the jobs and finished counts that are in the data directory.
-pub async fn open(config: Config, access_log: AccessLog) -> App {
+pub fn open(config: Config, access_log: AccessLog) -> App {
     let document = document(&config);
-    App::open(config, document, access_log).await
+    App::open(config, document, access_log)
 }
 
 /// The whole service as a router.

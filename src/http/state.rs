@@ -3,16 +3,17 @@
 use crate::compute::Pool;
 use crate::compute::flights::Flights;
 use crate::config::Config;
-use crate::counts::Counts;
-use crate::jobs::{self, Jobs, Resume};
 use crate::queens::Board;
 use crate::queens::backtrack::Steps;
+use crate::queens::backtrack::trace::walk::Walks;
+use crate::runs::{self, Runs, Worked};
 use crate::surroundings;
 use crate::telemetry::{AccessLog, Metrics};
 use axum::body::Bytes;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 use tokio::sync::Semaphore;
 
 /// Request bodies together take at most so many bytes of memory; a further one waits.
@@ -28,14 +29,14 @@ pub struct Inner {
     pub config: Config,
     /// Where searches run.
     pub pool: Pool,
-    /// The counts.
-    pub counts: Counts,
+    /// The counts, and who waits for them.
+    pub runs: Runs,
     /// The first solutions by the lecture's routine, by size.
     pub first_solutions: Flights<Solved>,
     /// The counts by the lecture's routine, by size.
     pub try_counts: Flights<Counted>,
-    /// The long counts.
-    pub jobs: Jobs,
+    /// The lecture's searches as far as they were walked.
+    pub walks: Walks,
     /// Bytes that request bodies may still take, all together.
     pub body_room: Arc<Semaphore>,
     /// The OpenAPI document.
@@ -76,21 +77,21 @@ pub struct Counted {
 }
 
 impl App {
-    /// A fresh state, but for the jobs and finished counts in the data directory.
-    pub async fn open(config: Config, document: Document, access_log: AccessLog) -> Self {
+    /// A fresh state, but for the jobs and finished counts in the data directory, which is opened behind this. Within a
+    /// runtime.
+    pub fn open(config: Config, document: Document, access_log: AccessLog) -> Self {
         let pool = Pool::new(config.workers(), config.queue as usize);
-        let counts = Counts::new(pool.clone());
-        let settings = jobs::Settings {
+        let settings = runs::Settings {
             data_dir: config.data_dir.clone(),
-            resume: Resume::UpTo(config.max_job),
+            jobs: Worked::UpTo(config.max_job),
             memory: surroundings::memory(),
-            ..jobs::Settings::default()
+            ..runs::Settings::default()
         };
         Self(Arc::new(Inner {
-            jobs: Jobs::open(pool.clone(), counts.clone(), settings).await,
-            counts,
+            runs: Runs::open(pool.clone(), settings),
             first_solutions: Flights::default(),
             try_counts: Flights::default(),
+            walks: Walks::default(),
             body_room: Arc::new(Semaphore::new(BODY_ROOM)),
             document,
             config,
@@ -101,12 +102,18 @@ impl App {
         }))
     }
 
-    /// From now on every new request is turned away and every search is told to end. What jobs have finished is
-    /// written when this returns.
+    /// From now on every new request is turned away and every search is told to end. When this returns, nothing is
+    /// counted any more, and what is finished only has to be [`kept`](Self::kept).
     pub async fn end(&self) {
         self.0.ending.store(true, Ordering::SeqCst);
         self.0.pool.close();
-        self.0.jobs.end().await;
+        self.0.runs.close().await;
+    }
+
+    /// Waits until all that is finished is in the data directory, or until the deadline. Gives the number of finished
+    /// tasks that are not, and are lost.
+    pub async fn kept(&self, deadline: Instant) -> u64 {
+        self.0.runs.end(deadline).await
     }
 
     /// Whether the service is ending.

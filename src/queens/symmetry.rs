@@ -6,7 +6,11 @@
 //! rows would share a column or a diagonal), so it is either unlike all its images (8 of them), equal to itself
 //! turned half around (4), or equal to itself turned a quarter (2).
 
-use super::{Board, Size, Stop, Stopped};
+mod turned;
+
+pub use turned::{MAX, count_half_turn, count_half_turn_part, count_quarter_turn, half_turn_parts};
+
+use super::{Board, Size};
 
 /// Which turns leave a solution as it is. The single board of size 1 counts as [`Class::QuarterTurn`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,135 +98,10 @@ pub fn fundamental(n: Size, all: u64, half_turn: u64, quarter_turn: u64) -> u64 
     ((u128::from(all) + u128::from(half_turn) + 2 * u128::from(quarter_turn)) / 8) as u64
 }
 
-/// The largest size whose self-symmetric solutions are counted here: both diagonals fit one word.
-pub const MAX: u32 = 32;
-
-/// The number of solutions that are equal to themselves turned half around (those of a quarter turn included), by a
-/// search that places a queen together with its image. `n` is at most [`MAX`].
-///
-/// # Errors
-/// [`Stopped`] when `stop` ends the search first.
-pub fn count_half_turn(n: Size, stop: &Stop) -> Result<u64, Stopped> {
-    let mut search = SymmetricSearch::new(n, stop);
-    let Some(centre) = search.start() else { return Ok(1) };
-    search.half_turn(search.n / 2, centre)
-}
-
-/// The number of solutions that are equal to themselves turned a quarter, by a search that places a queen together
-/// with its three images. `n` is at most [`MAX`].
-///
-/// # Errors
-/// [`Stopped`] when `stop` ends the search first.
-pub fn count_quarter_turn(n: Size, stop: &Stop) -> Result<u64, Stopped> {
-    let mut search = SymmetricSearch::new(n, stop);
-    let Some(centre) = search.start() else { return Ok(1) };
-    if search.n % 4 > 1 {
-        return Ok(0); // queens come in fours, but for one in the centre
-    }
-    search.quarter_turn(search.n / 2, centre)
-}
-
-/// Rows and columns from 0. A set of diagonals is a word: bit i + j for down, bit j - i + n - 1 for up ones, so
-/// that shifting by the row brings the bits of that row's squares to their columns.
-struct SymmetricSearch<'a> {
-    n: u32,
-    steps: u32,
-    stop: &'a Stop,
-}
-
-/// The lines that are taken.
-#[derive(Clone, Copy, Default)]
-struct Taken {
-    rows: u32,
-    columns: u32,
-    down: u64,
-    up: u64,
-}
-
-impl Taken {
-    fn with(self, n: u32, row: u32, column: u32) -> Self {
-        Self {
-            rows: self.rows | 1 << row,
-            columns: self.columns | 1 << column,
-            down: self.down | 1 << (row + column),
-            up: self.up | 1 << (column + n - 1 - row),
-        }
-    }
-
-    /// The columns in which `row`'s queen attacks none of those placed.
-    fn free(self, n: u32, row: u32) -> u32 {
-        let all = u32::MAX >> (32 - n);
-        all & !(self.columns | (self.down >> row) as u32 | (self.up >> (n - 1 - row)) as u32)
-    }
-}
-
-impl<'a> SymmetricSearch<'a> {
-    fn new(n: Size, stop: &'a Stop) -> Self {
-        debug_assert!(n.get() <= MAX);
-        Self { n: n.get().min(MAX), steps: 0, stop }
-    }
-
-    /// The board to start from: the centre square is a turn's fixed point, so on an odd board it holds a queen.
-    /// `None` for size 1, where that is all.
-    fn start(&self) -> Option<Taken> {
-        match self.n {
-            1 => None,
-            n if n % 2 == 1 => Some(Taken::default().with(n, n / 2, n / 2)),
-            _ => Some(Taken::default()),
-        }
-    }
-
-    fn step(&mut self) -> Result<(), Stopped> {
-        self.steps = self.steps.wrapping_add(1);
-        if self.steps.is_multiple_of(4096) { self.stop.check() } else { Ok(()) }
-    }
-
-    /// Boards whose rows `below`..n - `below` are filled: places the queen of the next row down and its image, from
-    /// the middle outwards, where the diagonals cut off most.
-    fn half_turn(&mut self, below: u32, taken: Taken) -> Result<u64, Stopped> {
-        self.step()?;
-        let Some(row) = below.checked_sub(1) else { return Ok(1) };
-        let last = self.n - 1;
-        // A queen on a long diagonal would attack its own image.
-        let mut free = taken.free(self.n, row) & !(1 << row | 1 << (last - row));
-        let mut sum = 0;
-        while free != 0 {
-            let column = free.trailing_zeros();
-            free &= free - 1;
-            let next = taken.with(self.n, row, column).with(self.n, last - row, last - column);
-            sum += self.half_turn(row, next)?;
-        }
-        Ok(sum)
-    }
-
-    /// As [`half_turn`](Self::half_turn), with three images; these fill rows further out, which are passed over.
-    fn quarter_turn(&mut self, below: u32, taken: Taken) -> Result<u64, Stopped> {
-        self.step()?;
-        let Some(row) = below.checked_sub(1) else { return Ok(1) };
-        if taken.rows & 1 << row != 0 {
-            return self.quarter_turn(row, taken);
-        }
-        let (n, last) = (self.n, self.n - 1);
-        let mut free = taken.free(n, row) & !(1 << row | 1 << (last - row));
-        let mut sum = 0;
-        while free != 0 {
-            let column = free.trailing_zeros();
-            free &= free - 1;
-            // The image's row is this queen's column: it must not be filled yet, nor be attacked.
-            let turned = taken.with(n, row, column).with(n, last - row, last - column);
-            if taken.rows & 1 << column == 0 && turned.free(n, column) & 1 << (last - row) != 0 {
-                let next = turned.with(n, column, last - row).with(n, last - column, row);
-                sum += self.quarter_turn(row, next)?;
-            }
-        }
-        Ok(sum)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queens::backtrack;
+    use crate::queens::{Stop, backtrack};
 
     fn size(n: u32) -> Size {
         Size::new(n).expect("a size")
@@ -257,13 +136,5 @@ mod tests {
     fn no_symmetry_without_one_queen_a_column() {
         assert_eq!(symmetry(&Board::new(vec![1, 1]).expect("a board")), None);
         assert_eq!(symmetry(&Board::new(vec![1, 0]).expect("a board")), None);
-    }
-
-    #[test]
-    fn a_stop_ends_the_symmetric_searches() {
-        let stop = Stop::new();
-        stop.set();
-        assert_eq!(count_half_turn(size(27), &stop), Err(Stopped));
-        assert_eq!(count_quarter_turn(size(28), &stop), Err(Stopped));
     }
 }

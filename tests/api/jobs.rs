@@ -4,7 +4,9 @@ use crate::client::{Answer, Service, config};
 use http_body_util::BodyExt as _;
 use hyper::Method;
 use nqueens::config::Config;
-use nqueens::jobs::State;
+use nqueens::queens::Size;
+use nqueens::queens::count::Plan;
+use nqueens::runs::State;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -53,10 +55,11 @@ async fn from_put_to_done_and_on_to_count() {
     let accepted = service.put(16).await;
     assert_eq!((accepted.status.as_u16(), accepted.header("location")), (202, Some("../jobs/16")));
     let text = accepted.text();
+    let total = Plan::new(Size::new(16).expect("a size")).expect("a plan").all_tasks();
     assert!(text.starts_with(r#"{"n":16,"state":""#), "{text}");
-    assert!(text.contains(r#","tasks_total":130,"progress":0."#), "{text}");
-    let rest = r#""durable":false,"reason":null,"count":null,"count_text":null,"fundamental":null,"fundamental_text":null,"symmetric":null}"#;
-    assert!(text.ends_with(rest), "{text}");
+    assert!(text.contains(&format!(r#","tasks_total":{total},"progress":0."#)), "{text}");
+    let rest = r#""count":null,"count_text":null,"fundamental":null,"fundamental_text":null,"symmetric":null}"#;
+    assert!(text.contains(r#""durable":false,"reason":null,"started_at":"#) && text.ends_with(rest), "{text}");
     let events = service.events(16).await;
     let mut last = 0.0;
     for (id, job) in &events {
@@ -66,12 +69,20 @@ async fn from_put_to_done_and_on_to_count() {
         assert_eq!(id == "done", job["state"] == "done");
         last = progress;
     }
-    let done = json!({
-        "n": 16, "state": "done", "tasks_done": 130, "tasks_total": 130, "progress": 1.0, "eta_seconds": null,
-        "durable": false, "reason": null, "count": 14_772_512, "count_text": "14772512",
-        "fundamental": 1_846_955, "fundamental_text": "1846955", "symmetric": {"half_turn": 3000, "quarter_turn": 64}
-    });
-    assert_eq!(events.last().expect("an event").1, done);
+    let done = events.last().expect("an event").1.clone();
+    assert_eq!(
+        done,
+        json!({
+            "n": 16, "state": "done", "tasks_done": total, "tasks_total": total, "progress": 1.0, "eta_seconds": null,
+            "durable": false, "reason": null, "started_at": done["started_at"], "finished_at": done["finished_at"],
+            "cpu_seconds": done["cpu_seconds"], "plan": Plan::VERSION, "count": 14_772_512, "count_text": "14772512",
+            "fundamental": 1_846_955, "fundamental_text": "1846955",
+            "symmetric": {"half_turn": 3000, "quarter_turn": 64}
+        })
+    );
+    let times = ["started_at", "finished_at"].map(|time| done[time].as_str().expect("a time").to_owned());
+    assert!(times[0] <= times[1] && times.iter().all(|time| time.len() == 20 && time.ends_with('Z')), "{times:?}");
+    assert!(done["cpu_seconds"].as_f64().is_some_and(|seconds| seconds > 0.0 && seconds < 60.0));
     assert_eq!(service.job(16).await, done);
     let again = service.put(16).await;
     assert_eq!((again.status.as_u16(), again.json()), (200, done));
@@ -143,10 +154,10 @@ async fn questions_are_answered_while_a_job_runs() {
 }
 
 #[tokio::test]
-async fn count_does_not_wait_for_a_job_that_waits_for_requests() {
-    let config = Config { workers: Some(1), time_limit: Duration::from_secs(5), ..config() };
+async fn count_has_its_turn_though_a_job_of_the_same_size_waits_for_requests() {
+    let config = Config { workers: Some(1), time_limit: Duration::from_secs(20), ..config() };
     let service = Service::start(config).await;
-    // There is always a request that waits, so no task ever runs.
+    // There is always a request that waits, so no task of a job ever runs.
     let busy = |first: u64| {
         let service = &service;
         async move {
@@ -169,12 +180,39 @@ async fn count_does_not_wait_for_a_job_that_waits_for_requests() {
 }
 
 #[tokio::test]
-async fn count_joins_a_running_job() {
-    let service = Service::default().await;
+async fn a_request_and_a_job_wait_for_one_run_whoever_came_first() {
+    let service = Service::start(Config { time_limit: Duration::from_secs(60), ..config() }).await;
+    let (counted, job) = tokio::join!(service.get("/count/17"), async {
+        while service.metric("searches_running").await == 0.0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(service.put(17).await.status, 202);
+        service.job(17).await
+    });
+    assert_eq!((counted.json()["count"].as_u64(), job["count"].as_u64()), (Some(95_815_104), Some(95_815_104)));
+    let other = Service::start(Config { time_limit: Duration::from_secs(60), ..config() }).await;
+    assert_eq!(other.put(17).await.status, 202);
+    assert_eq!(other.get("/count/17").await.json()["count"], 95_815_104);
+    assert_eq!(other.job(17).await["state"], "done");
+}
+
+#[tokio::test]
+async fn above_the_cap_count_joins_a_job_that_ends_in_time() {
+    let service = Service::start(Config { max_count: 8, time_limit: Duration::from_secs(60), ..config() }).await;
+    service.get("/count/17").await.is_problem(422, "size-out-of-range");
     assert_eq!(service.put(17).await.status, 202);
-    let answer = service.get("/count/17").await;
+    let answer = loop {
+        let answer = service.get("/count/17").await;
+        let job = service.get("/jobs/17").await.json();
+        if answer.status == 200 {
+            break answer;
+        }
+        // Nothing was known of it, then.
+        assert_eq!(answer.status, 422);
+        assert_ne!(job["state"], "done", "it has never been joined");
+        tokio::task::yield_now().await;
+    };
     assert_eq!(answer.json()["count"], 95_815_104);
-    assert_eq!(service.job(17).await["state"], "done");
 }
 
 #[tokio::test]
@@ -229,22 +267,68 @@ async fn a_token_may_have_any_letters() {
 }
 
 #[tokio::test]
-async fn a_job_above_the_cap_is_looked_at_but_not_changed() {
+async fn a_job_above_the_cap_is_looked_at_but_not_worked_on_until_the_cap_is_raised() {
     let folder = folder("above");
-    let service = Service::start(Config { data_dir: Some(folder.clone()), ..config() }).await;
+    let start = |max_job| Service::start(Config { data_dir: Some(folder.clone()), max_job, ..config() });
+    let service = start(22).await;
     assert_eq!(service.put(10).await.status, 202);
     assert_eq!(service.job(10).await["count"], 724);
+    assert_eq!(service.put(20).await.status, 202);
+    while service.get("/jobs/20").await.json()["tasks_done"].as_u64() < Some(3) {
+        tokio::task::yield_now().await;
+    }
     service.shut_down();
     service.ended().await;
-    let service = Service::start(Config { data_dir: Some(folder.clone()), max_job: 8, ..config() }).await;
+    let service = start(8).await;
     assert_eq!(service.get("/jobs").await.json()["jobs"][0]["n"], 10);
     assert_eq!(service.job(10).await["count"], 724);
     assert_eq!(service.events(10).await.len(), 1);
-    for path in ["/jobs/9", "/jobs/9/events", "/jobs/28"] {
+    let waiting = service.get("/jobs/20").await.json();
+    assert_eq!((&waiting["state"], &waiting["durable"]), (&json!("queued"), &json!(true)), "{waiting}");
+    assert!(waiting["reason"].as_str().is_some_and(|reason| reason.contains("above the largest n")), "{waiting}");
+    for path in ["/jobs/9", "/jobs/9/events", "/jobs/29"] {
         assert_eq!(service.get(path).await.is_problem(422, "size-out-of-range")["max"], 8);
     }
     service.put(10).await.is_problem(422, "size-out-of-range");
-    service.cancel(10).await.is_problem(422, "size-out-of-range");
+    // A whole count of another size goes by, and not a task of it has been done.
+    assert_eq!(service.get("/count/14").await.status, 200);
+    assert_eq!(service.get("/jobs/20").await.json(), waiting);
+    service.shut_down();
+    service.ended().await;
+    let service = start(20).await;
+    while service.get("/jobs/20").await.json()["tasks_done"].as_u64() <= waiting["tasks_done"].as_u64() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(service.cancel(20).await.status, 200);
+    service.shut_down();
+    service.ended().await;
+    let service = start(8).await;
+    service.cancel(10).await.is_problem(409, "job-is-final");
+    assert_eq!(service.cancel(20).await.json()["state"], "cancelled");
+    service.cancel(9).await.is_problem(422, "size-out-of-range");
+    service.shut_down();
+    service.ended().await;
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+#[tokio::test]
+async fn a_count_that_a_request_finished_is_kept_with_how_it_came_about() {
+    let folder = folder("kept");
+    let start = || Service::start(Config { data_dir: Some(folder.clone()), ..config() });
+    let service = start().await;
+    assert_eq!(service.get("/count/14").await.status, 200);
+    let before = loop {
+        let job = service.job(14).await;
+        if job["durable"] == true {
+            break job;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert!(before["finished_at"].is_string() && before["cpu_seconds"].as_f64() > Some(0.0), "{before}");
+    service.shut_down();
+    service.ended().await;
+    let service = start().await;
+    assert_eq!(service.get("/jobs/14").await.json(), before);
     service.shut_down();
     service.ended().await;
     let _ = std::fs::remove_dir_all(folder);
@@ -325,14 +409,25 @@ async fn a_data_directory_that_is_in_use_is_told_on_every_route() {
     assert_eq!(first.get("/jobs").await.status, 200);
     let second = Service::start(config).await;
     for path in ["/jobs", "/jobs/8", "/jobs/8/events"] {
-        let problem = second.get(path).await.is_problem(503, "storage-unavailable");
+        let answer = second.get(path).await;
+        let problem = answer.is_problem(503, "storage-unavailable");
+        let again = answer.header("retry-after").and_then(|seconds| seconds.parse().ok());
+        assert!(again.is_some_and(|seconds: u64| (1..=15).contains(&seconds)));
         assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains("another process holds it open")));
     }
     second.put(8).await.is_problem(503, "storage-unavailable");
     second.cancel(8).await.is_problem(503, "storage-unavailable");
     assert_eq!(second.get("/count/8").await.status, 200);
-    assert_eq!(first.put(8).await.status, 202);
+    assert!(matches!(first.put(8).await.status.as_u16(), 200 | 202));
+    assert_eq!(first.put(20).await.status, 202);
     first.shut_down();
     first.ended().await;
+    // The other one takes it over by itself, and goes on.
+    while second.get("/jobs/20").await.json()["tasks_done"].as_u64() < Some(3) {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(second.get("/jobs/8").await.json()["durable"], true);
+    second.shut_down();
+    second.ended().await;
     std::fs::remove_dir_all(data_dir).expect("removed");
 }

@@ -19,6 +19,7 @@ mod headers;
 mod jobs;
 mod load;
 mod negotiation;
+mod page;
 mod shutdown;
 mod solutions;
 mod solve;

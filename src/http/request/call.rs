@@ -99,7 +99,6 @@ impl Call {
 
     /// Whether the caller prefers a page to JSON, as browsers do.
     #[must_use]
-    #[allow(dead_code, reason = "for the page at the root")]
     pub fn prefers_html(&self) -> bool {
         negotiate::prefers_html(self.headers.get_all(ACCEPT))
     }
@@ -181,14 +180,24 @@ impl Parameters {
     ) -> Result<Option<T>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let chosen = choices.iter().copied().find(|&choice| spelling(choice) == value);
-        chosen.map(Some).ok_or_else(|| Problem::InvalidParameter {
-            parameter: name.to_owned(),
-            detail: format!(
-                "is {}, but it must be one of: {}.",
-                quoted(value),
-                choices.iter().map(|&choice| spelling(choice)).collect::<Vec<_>>().join(", ")
-            ),
-        })
+        chosen.map(Some).ok_or_else(|| no_choice(name, value, "one of", choices, spelling))
+    }
+
+    /// The choices that parameter `name` makes, with commas between, if it is given.
+    ///
+    /// # Errors
+    /// 400 that lists the choices.
+    pub fn choices<T: Copy>(
+        &self,
+        name: &str,
+        choices: &[T],
+        spelling: impl Fn(T) -> &'static str,
+    ) -> Result<Option<Vec<T>>, Problem> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let one = |part: &str| choices.iter().copied().find(|&choice| spelling(choice) == part);
+        let chosen: Option<Vec<T>> = value.split(',').map(one).collect();
+        let several = "one or, with commas between, several of";
+        chosen.map(Some).ok_or_else(|| no_choice(name, value, several, choices, spelling))
     }
 }
 
@@ -242,6 +251,20 @@ impl Parameters {
     pub fn flag(&self, name: &str) -> Result<bool, Problem> {
         let spelling = |flag| if flag { "true" } else { "false" };
         Ok(self.choice(name, &[true, false], spelling)?.unwrap_or(false))
+    }
+}
+
+fn no_choice<T: Copy>(
+    name: &str,
+    value: &str,
+    how_many: &str,
+    choices: &[T],
+    spelling: impl Fn(T) -> &'static str,
+) -> Problem {
+    let choices = choices.iter().map(|&choice| spelling(choice)).collect::<Vec<_>>().join(", ");
+    Problem::InvalidParameter {
+        parameter: name.to_owned(),
+        detail: format!("is {}, but it must be {how_many}: {choices}.", quoted(value)),
     }
 }
 

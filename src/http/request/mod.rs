@@ -8,6 +8,6 @@ pub mod framing;
 pub mod no_body;
 pub mod number;
 
-pub use call::{Arrival, Call, RequestedSize};
+pub use call::{Arrival, Call, Parameters, RequestedSize};
 pub use conditions::{Conditions, Current, Unmet};
 pub use no_body::NoBody;

@@ -1,7 +1,7 @@
 //! Every error of the service, as `application/problem+json` (RFC 9457).
 
 use crate::compute::Failure;
-use crate::jobs::Refusal;
+use crate::runs::Refusal;
 use axum::http::header::{
     ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE,
 };
@@ -136,6 +136,17 @@ pub enum Problem {
     StorageUnavailable {
         /// Why, in plain words.
         reason: String,
+        /// When asking again may help.
+        again: Duration,
+    },
+    /// Counting takes more memory than this process has.
+    TooLittleMemory {
+        /// The size.
+        n: u32,
+        /// How many bytes it takes about.
+        needed: u64,
+        /// How many there are.
+        limit: u64,
     },
     /// A bug. What went wrong is for the log, not for the caller.
     Internal {
@@ -160,7 +171,8 @@ pub enum Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Storage(reason) => Self::StorageUnavailable { reason },
+            Refusal::Storage { reason, again } => Self::StorageUnavailable { reason, again },
+            Refusal::Memory { n, needed, limit } => Self::TooLittleMemory { n: n.get(), needed, limit },
             Refusal::Ending => Self::ShuttingDown,
         }
     }
@@ -299,9 +311,17 @@ impl Problem {
                 let detail = "Something went wrong in the service; the log has the details.";
                 Told { for_the_log: Some(message), ..told("internal", "Internal error", 500, detail) }
             }
-            Self::StorageUnavailable { reason } => {
+            Self::StorageUnavailable { reason, again } => {
                 let detail = format!("The data directory cannot be used: {reason}.");
-                told("storage-unavailable", "Storage unavailable", 503, &detail).again_in(60)
+                told("storage-unavailable", "Storage unavailable", 503, &detail).again_in(again.as_secs().max(1))
+            }
+            Self::TooLittleMemory { n, needed, limit } => {
+                let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
+                let (needed, limit) = (megabytes(needed), megabytes(limit));
+                let detail =
+                    format!("Counting n = {n} takes about {needed} MB of memory, and this service has {limit} MB.");
+                told("too-little-memory", "Too little memory", 422, &detail)
+                    .with(json!({ "n": n, "needed_mb": needed, "limit_mb": limit }))
             }
             Self::Overloaded => {
                 let detail = "All workers are busy and the line for them is full; try again soon.";

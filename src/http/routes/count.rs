@@ -2,13 +2,14 @@
 
 use super::solve::StepsAnswer;
 use crate::config::COUNT_TRY_MAX;
-use crate::counts::Count;
 use crate::http::request::{Call, RequestedSize};
 use crate::http::response::{self, Fact, Format, JsonFormat, Problem, Problems};
 use crate::http::state::{App, Counted};
 use crate::queens::backtrack::Search;
+use crate::queens::count::Plan;
 use crate::queens::published::{self, Published};
 use crate::queens::{Size, Stop};
+use crate::runs::Count;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
@@ -122,7 +123,7 @@ pub async fn count(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
     let method = parameters.choice("method", &Method::ALL, Method::name)?.unwrap_or(Method::Search);
     let format = call.format(&parameters, &[Format::Json])?;
     let n = match method {
-        Method::Search => by_search_within(&app, &n)?,
+        Method::Search => by_search_within(&app, &n, &call)?,
         Method::Try => n.within(COUNT_TRY_MAX, "/count with method=try")?,
         Method::Published => n.within(published::MAX, "/count with method=published")?,
     };
@@ -138,17 +139,20 @@ pub async fn count(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
     Ok(fact.with(response::json(&answer)?))
 }
 
-/// The size, if it is in the range that is searched or its count is known. Else the job that would count it.
-fn by_search_within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
+/// The size, if it is in the range that is searched, or its count is known, or will be in time by a job under way. Else the
+/// job that would count it.
+fn by_search_within(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem> {
     let within = |max| n.within(max, "/count");
     let large = match within(app.config.max_count) {
         Err(Problem::SizeOutOfRange { .. }) => within(published::MAX).ok(),
         other => return other,
     };
-    if let Some(n) = large.filter(|&n| app.counts.known(n).is_some()) {
+    let left = call.deadline(app.config.time_limit).saturating_duration_since(Instant::now());
+    let planned = large.filter(|n| n.get() <= Plan::MAX);
+    if let Some(n) = planned.filter(|&n| app.runs.known(n).is_some() || app.runs.can_join(n, left)) {
         return Ok(n);
     }
-    let job = large.filter(|n| n.get() <= app.config.max_job && app.jobs.unavailable().is_none());
+    let job = large.filter(|n| n.get() <= app.config.max_job && app.runs.access().is_known());
     within(app.config.max_count).map_err(|problem| match (problem, job) {
         (Problem::SizeOutOfRange { n: given, min, max, detail, .. }, Some(n)) => {
             let detail = format!("{detail} A job can count {n}: PUT /jobs/{n}.");
@@ -159,19 +163,13 @@ fn by_search_within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
 }
 
 async fn by_search(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {
-    let limit = app.config.time_limit;
-    let deadline = call.deadline(limit);
-    // A running job that will end in time does not need to be overtaken. One that nothing is known of may have to wait
-    // for all requests, and this one has a turn of its own.
-    let left = deadline.saturating_duration_since(Instant::now());
-    if let Some(job) = app.jobs.under_way(n)
-        && job.eta_seconds.is_some_and(|seconds| Duration::from_secs(seconds) <= left)
-    {
-        app.jobs.wait(n, deadline).await;
+    if app.runs.known(n).is_none() {
+        app.runs.fits(n)?;
     }
-    let found = app.counts.get(n, deadline).await;
+    let limit = app.config.time_limit;
+    let found = app.runs.count(n, call.deadline(Duration::ZERO), call.deadline(limit)).await;
     let count = found.map_err(|failure| Problem::of_failure(failure, limit))?;
-    Ok(searched(n, *count))
+    Ok(searched(n, count))
 }
 
 fn searched(n: Size, count: Count) -> CountAnswer {

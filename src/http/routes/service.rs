@@ -3,14 +3,14 @@
 use crate::http::request::{Call, NoBody};
 use crate::http::response::{PlainProblems, Problem};
 use crate::http::state::App;
-use crate::jobs::State as JobState;
+use crate::runs::State as JobState;
 use crate::telemetry::metrics::Jobs;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderName, StatusCode};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::sync::{Arc, LazyLock};
 use utoipa::ToSchema;
@@ -20,14 +20,9 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// For answers that change only with a new version or configuration.
 const FOR_A_WHILE: (HeaderName, &str) = (CACHE_CONTROL, "public, max-age=300");
 
-/// The list of routes
-#[utoipa::path(get, path = "/", tag = "service", responses(
-    (status = 200, description = "The routes with a line on each", body = serde_json::Value, content_type = "application/json"),
-    PlainProblems,
-))]
-pub async fn index(State(app): State<App>, call: Call) -> Result<impl IntoResponse, Problem> {
-    call.parameters(&[])?;
-    Ok(([(CONTENT_TYPE, JSON), FOR_A_WHILE], app.document.index.clone()))
+/// The list of routes.
+pub fn index(app: &App) -> Response {
+    ([(CONTENT_TYPE, JSON), FOR_A_WHILE], app.document.index.clone()).into_response()
 }
 
 /// How the service is.
@@ -68,9 +63,8 @@ pub async fn metrics(State(app): State<App>, _: NoBody) -> impl IntoResponse {
 
 /// How the jobs are, for the metrics.
 fn jobs(app: &App) -> Jobs {
-    let jobs = app.jobs.list();
-    let storage_usable = jobs.is_ok();
-    let jobs = jobs.unwrap_or_default();
+    let storage_usable = app.runs.access().trouble().is_none();
+    let jobs = app.runs.list().unwrap_or_default();
     let number = |state| jobs.iter().filter(|job| job.state == state).count() as i64;
     Jobs {
         by_state: JobState::ALL.iter().map(|&state| (state.name(), number(state))).collect(),

@@ -3,9 +3,33 @@
 //! The recursion of [`Try`](super) cannot be halted in the middle and taken up again later, so here the same routine
 //! is unrolled: what the call stack remembers (the row at hand, and the candidate that each row has come to) is kept
 //! in plain sight, and each call of [`Trace::step`] goes as far as the next event. That both take the same steps is a
-//! test.
+//! test. [`walk`] remembers what was walked, so that any part of a search can be had at once.
+
+pub mod walk;
 
 use super::super::Size;
+
+/// The kinds of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// See [`Event::Try`].
+    Try,
+    /// See [`Event::Safe`].
+    Safe,
+    /// See [`Event::Record`].
+    Record,
+    /// See [`Event::MoveOff`].
+    MoveOff,
+    /// See [`Event::Solution`].
+    Solution,
+    /// See [`Event::Return`].
+    Return,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Try, Self::Safe, Self::Record, Self::MoveOff, Self::Solution, Self::Return];
+}
 
 /// One step of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +92,12 @@ impl Lines {
     }
 }
 
-/// The search for the first solution, halted between two steps.
+/// The search, halted between two steps.
 #[derive(Clone, Debug)]
 pub struct Trace {
     n: usize,
+    /// Whether it goes on after a solution, as if that had been a failure.
+    all: bool,
     /// B: the column of each row's queen, row 1 first; 0 for none.
     b: Vec<u32>,
     /// C: whether each column is free (1) or taken (0), column 1 first.
@@ -103,12 +129,13 @@ enum Next {
 }
 
 impl Trace {
-    /// The search of size `n` before its first step.
+    /// The search of size `n` before its first step: for the first solution, or for `all`.
     #[must_use]
-    pub fn new(n: Size) -> Self {
+    pub fn new(n: Size, all: bool) -> Self {
         let n = n.index();
         Self {
             n,
+            all,
             b: vec![0; n],
             c: vec![1; n],
             d: vec![1; 2 * n - 1],
@@ -153,7 +180,7 @@ impl Trace {
                 Some(Event::Record { row, column })
             }
             Next::Solution => {
-                self.next = Next::Succeed;
+                self.next = if self.all { Next::MoveOff } else { Next::Succeed };
                 Some(Event::Solution)
             }
             Next::MoveOff => {
@@ -167,6 +194,26 @@ impl Trace {
             }
             Next::Over => None,
         }
+    }
+
+    /// The kind of the event that [`step`](Self::step) would give.
+    #[must_use]
+    pub fn next_kind(&self) -> Option<Kind> {
+        Some(match self.next {
+            Next::Enter => Kind::Try,
+            Next::Candidate if self.candidate[self.row] < self.n => Kind::Safe,
+            Next::Candidate | Next::Succeed => Kind::Return,
+            Next::Record => Kind::Record,
+            Next::Solution => Kind::Solution,
+            Next::MoveOff => Kind::MoveOff,
+            Next::Over => return None,
+        })
+    }
+
+    /// The row that the next event is about; with a solution the last one.
+    #[must_use]
+    pub fn row(&self) -> u32 {
+        self.row as u32
     }
 
     /// Goes back to the call below, which does `next`; from row 1 there is none.
@@ -217,7 +264,7 @@ impl Trace {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Steps, first_solution};
+    use super::super::{Steps, count, first_solution};
     use super::*;
     use crate::queens::Stop;
 
@@ -225,14 +272,59 @@ mod tests {
         Size::new(n).expect("a size")
     }
 
+    /// The next event, of the kind and row that were announced.
+    fn next(trace: &mut Trace) -> Option<Event> {
+        let (kind, announced) = (trace.next_kind(), trace.row());
+        let event = trace.step();
+        let (is, row) = match event? {
+            Event::Try { row } => (Kind::Try, row),
+            Event::Safe { row, .. } => (Kind::Safe, row),
+            Event::Record { row, .. } => (Kind::Record, row),
+            Event::MoveOff { row, .. } => (Kind::MoveOff, row),
+            Event::Solution => (Kind::Solution, trace.n as u32),
+            Event::Return { row, .. } => (Kind::Return, row),
+        };
+        assert_eq!((kind, announced), (Some(is), row));
+        event
+    }
+
+    #[test]
+    fn to_the_end_through_all_solutions_as_the_recursion_counts_them() {
+        for n in 1..=9 {
+            let (mut steps, mut solutions, mut open) = (Steps::default(), 0, 0);
+            let mut trace = Trace::new(size(n), true);
+            while let Some(event) = next(&mut trace) {
+                match event {
+                    Event::Try { .. } => {
+                        steps.try_calls += 1;
+                        open += 1;
+                    }
+                    Event::Safe { .. } => steps.safe += 1,
+                    Event::Record { .. } => steps.record += 1,
+                    Event::MoveOff { .. } => steps.move_off += 1,
+                    Event::Solution => {
+                        assert!(trace.b().iter().all(|&column| column > 0));
+                        solutions += 1;
+                    }
+                    Event::Return { row, ok } => {
+                        assert_eq!((row, ok), (open, false));
+                        open -= 1;
+                    }
+                }
+            }
+            assert!(trace.next_kind().is_none() && trace.b().iter().all(|&column| column == 0));
+            assert_eq!((solutions, steps), count(size(n), &Stop::new()).expect("not stopped"), "n = {n}");
+        }
+    }
+
     #[test]
     fn the_events_are_the_recursion_s_steps() {
         for n in 1..=22 {
             let mut steps = Steps::default();
-            let mut trace = Trace::new(size(n));
+            let mut trace = Trace::new(size(n), false);
             let mut solved = false;
             let mut open = 0;
-            while let Some(event) = trace.step() {
+            while let Some(event) = next(&mut trace) {
                 match event {
                     Event::Try { row } => {
                         steps.try_calls += 1;
@@ -261,8 +353,8 @@ mod tests {
 
     #[test]
     fn the_arrays_follow_from_the_queens_after_every_event() {
-        for n in 1..=8i64 {
-            let mut trace = Trace::new(size(n as u32));
+        for (n, all) in (1..=8i64).map(|n| (n, false)).chain((1..=6).map(|n| (n, true))) {
+            let mut trace = Trace::new(size(n as u32), all);
             let mut queens: Vec<(i64, i64)> = Vec::new();
             while let Some(event) = trace.step() {
                 match event {

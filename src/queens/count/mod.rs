@@ -28,7 +28,8 @@
 //! for a solution does not grow with n but, up to n = 20, falls.
 //!
 //! A [`Plan`] cuts the counting of one n into tasks that do not depend on each other, a [`Worker`] runs them, and the
-//! sum of what the tasks give is the number of solutions; [`count`] does just that. Which thread takes which tasks makes
+//! sum of what the tasks give is the number of solutions; [`count`] does just that. (Some more tasks count the solutions
+//! that a turn leaves as they are, see [`Counted`].) Which thread takes which tasks makes
 //! no difference to the sum, but some to the time: [`Untaken`] gives them out.
 
 #[cfg(target_arch = "x86_64")]
@@ -47,9 +48,10 @@ mod symmetry;
 mod tests;
 mod untaken;
 mod west;
+mod work;
 mod worker;
 
-pub use plan::Plan;
+pub use plan::{Counted, Plan};
 pub use untaken::Untaken;
 pub use worker::{Kernel, Worker};
 

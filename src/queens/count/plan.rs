@@ -5,6 +5,10 @@
 //! where they are small, a part of one where they are big, so that a task takes a fraction of a second at any n. What
 //! task i is, is computed from i; there is no list, which at n = 27 would have more entries than any memory.
 //!
+//! Behind the tasks that count all solutions there are some that count those that a turn leaves as they are, which is
+//! what the number of solutions up to symmetry is made from. Their numbers go on where the others end, so that a count
+//! of everything is one row of tasks, and [`Plan::counted_by`] tells which of the three sums a task belongs to.
+//!
 //! Row sets come in sections, by mode and by the number k of west rows in the north. The sets of a section are
 //! numbered with Rs in the outer place: consecutive sets share the south's tables.
 //!
@@ -14,7 +18,24 @@
 use super::quarter::{Cut, Part};
 use super::shape::{Mode, Shape};
 use super::subsets::{binomial, subset};
-use crate::queens::Size;
+use crate::queens::{Size, symmetry};
+use std::ops::Range;
+
+/// What some of a plan's tasks count together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Counted {
+    /// All solutions.
+    All,
+    /// Those equal to themselves turned half around, those of a quarter turn included.
+    HalfTurn,
+    /// Those equal to themselves turned a quarter.
+    QuarterTurn,
+}
+
+impl Counted {
+    /// In the order of their tasks.
+    pub const EACH: [Self; 3] = [Self::All, Self::HalfTurn, Self::QuarterTurn];
+}
 
 /// How the counting of one size is cut into tasks, numbered from 0. The same on every machine and for any number of
 /// threads.
@@ -74,7 +95,7 @@ impl Grain {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Task {
     pub(super) section: Section,
-    pub(super) sets: std::ops::Range<u64>,
+    pub(super) sets: Range<u64>,
     pub(super) east: Cut,
     pub(super) part: Part,
     pub(super) west: Cut,
@@ -85,7 +106,7 @@ impl Plan {
     pub const MAX: u32 = 27;
 
     /// Changes whenever the tasks of any n, or their order, change.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
 
     /// The largest n that is counted by plain search, in one task: up to here the tables cost more than they save.
     pub(super) const PLAIN: u32 = 11;
@@ -112,10 +133,33 @@ impl Plan {
         self.size
     }
 
-    /// How many tasks there are, at least one.
+    /// How many tasks count all solutions, at least one: these have the numbers from 0 on.
     #[must_use]
     pub fn tasks(&self) -> u64 {
         self.tasks
+    }
+
+    /// How many tasks there are with those that count the solutions that a turn leaves as they are.
+    #[must_use]
+    pub fn all_tasks(&self) -> u64 {
+        self.tasks_for(Counted::QuarterTurn).end
+    }
+
+    /// The tasks whose sum is this count. Each of the three has at least one, and all follow one another.
+    #[must_use]
+    pub fn tasks_for(&self, counted: Counted) -> Range<u64> {
+        let half_turns = self.tasks..self.tasks + symmetry::half_turn_parts(self.size);
+        match counted {
+            Counted::All => 0..self.tasks,
+            Counted::HalfTurn => half_turns,
+            Counted::QuarterTurn => half_turns.end..half_turns.end + 1,
+        }
+    }
+
+    /// Which sum a task belongs to, or `None` if there is no such task.
+    #[must_use]
+    pub fn counted_by(&self, task: u64) -> Option<Counted> {
+        Counted::EACH.into_iter().find(|&counted| self.tasks_for(counted).contains(&task))
     }
 
     /// What a task of the join is about; `None` where there is no join, or no such task.

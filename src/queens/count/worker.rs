@@ -10,11 +10,11 @@ use super::avx2::Avx2;
 use super::join::{Join, Order, Quarters};
 use super::lanes::{Lanes, Portable};
 use super::plain;
-use super::plan::{Plan, Task};
+use super::plan::{Counted, Plan, Task};
 use super::quarter::{Cut, Table};
 use super::shape::{Mode, Quarter, Shape};
 use super::symmetry::weights;
-use crate::queens::{Stop, Stopped};
+use crate::queens::{Stop, Stopped, symmetry};
 use std::collections::HashMap;
 
 /// Which inner loops to use. They count the same.
@@ -61,13 +61,22 @@ impl Worker {
         }
     }
 
-    /// The number of solutions that task `task` stands for; 0 for a task that the plan does not have.
+    /// What task `task` adds to the count it belongs to (see [`Plan::counted_by`]); 0 for a task that the plan does not
+    /// have.
     ///
     /// # Errors
     /// [`Stopped`] when `stop` is set. The worker can be used again.
     pub fn run(&mut self, task: u64, stop: &Stop) -> Result<u64, Stopped> {
-        if self.plan.size().get() <= Plan::PLAIN {
-            return if task == 0 { plain::count(self.plan.size(), stop) } else { Ok(0) };
+        let n = self.plan.size();
+        match self.plan.counted_by(task) {
+            None => return Ok(0),
+            Some(Counted::All) if n.get() <= Plan::PLAIN => return plain::count(n, stop),
+            Some(Counted::All) => {}
+            Some(Counted::HalfTurn) => {
+                let part = task - self.plan.tasks_for(Counted::HalfTurn).start;
+                return symmetry::count_half_turn_part(n, part, stop);
+            }
+            Some(Counted::QuarterTurn) => return symmetry::count_quarter_turn(n, stop),
         }
         let Some(task) = self.plan.task(task) else { return Ok(0) };
         #[cfg(target_arch = "x86_64")]

@@ -3,16 +3,17 @@
 use crate::http::response::Problem;
 use crate::http::routes::count::Symmetric;
 use crate::http::state::App;
-use crate::jobs::Snapshot;
 use crate::queens::Size;
+use crate::runs::{Snapshot, State};
 use serde::Serialize;
+use std::time::{Duration, UNIX_EPOCH};
 use utoipa::ToSchema;
 
 /// Where a job stands.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum JobState {
-    /// Asked for; no task has begun.
+    /// Asked for; no task has begun, or none can for now: `reason` says why. It goes on by itself.
     Queued,
     /// Under way.
     Running,
@@ -38,7 +39,7 @@ pub struct JobAnswer {
     /// All tasks.
     #[schema(minimum = 1)]
     tasks_total: u64,
-    /// Finished tasks of all tasks; exactly 1 only when done.
+    /// The part of the work that is done, by what tasks cost rather than by their number; exactly 1 only when done.
     #[schema(minimum = 0, maximum = 1)]
     progress: f64,
     /// About how long it will take yet, as soon as there is something to reckon it from.
@@ -46,8 +47,20 @@ pub struct JobAnswer {
     eta_seconds: Option<u64>,
     /// Whether it survives the end of the service's process.
     durable: bool,
-    /// Why it failed, or what else there is to say of its state.
+    /// Why it failed or waits, or what else there is to say of its state.
     reason: Option<String>,
+    /// When its first task was begun, in UTC; kept over restarts, as is what follows.
+    #[schema(format = DateTime)]
+    started_at: Option<String>,
+    /// When it came to a final state, in UTC.
+    #[schema(format = DateTime)]
+    finished_at: Option<String>,
+    /// The processor time that all attempts together have taken.
+    #[schema(minimum = 0)]
+    cpu_seconds: Option<f64>,
+    /// The version of the plan of tasks that it is counted by.
+    #[schema(minimum = 1)]
+    plan: u32,
     /// The number of solutions, when done.
     #[schema(minimum = 0)]
     count: Option<u64>,
@@ -66,7 +79,6 @@ pub struct JobAnswer {
 
 impl From<&Snapshot> for JobAnswer {
     fn from(job: &Snapshot) -> Self {
-        use crate::jobs::State;
         Self {
             n: job.n.get(),
             state: match job.state {
@@ -78,10 +90,14 @@ impl From<&Snapshot> for JobAnswer {
             },
             tasks_done: job.tasks_done,
             tasks_total: job.tasks_total,
-            progress: job.progress(),
+            progress: job.progress,
             eta_seconds: job.eta_seconds,
             durable: job.durable,
             reason: job.reason.clone(),
+            started_at: job.started_at.map(date),
+            finished_at: job.finished_at.map(date),
+            cpu_seconds: job.cpu.map(|cpu| (cpu.as_secs_f64() * 1e3).round() / 1e3),
+            plan: job.plan,
             count: job.count.map(|count| count.all),
             count_text: job.count.map(|count| count.all.to_string()),
             fundamental: job.count.map(|count| count.fundamental),
@@ -91,10 +107,15 @@ impl From<&Snapshot> for JobAnswer {
     }
 }
 
+/// As RFC 3339 writes it.
+fn date(seconds: u64) -> String {
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string()
+}
+
 /// The job of size `n`.
 ///
 /// # Errors
 /// 404 if nobody asked for it, 503 where nothing can be known of jobs.
 pub(super) fn known(app: &App, n: Size) -> Result<Snapshot, Problem> {
-    app.jobs.get(n)?.ok_or(Problem::NoSuchJob { n: n.get() })
+    app.runs.get(n)?.ok_or(Problem::NoSuchJob { n: n.get() })
 }

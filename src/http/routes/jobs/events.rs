@@ -6,15 +6,14 @@
 
 use super::answer::{JobAnswer, known};
 use crate::http::state::App;
-use crate::jobs::Snapshot;
 use crate::queens::Size;
+use crate::runs::Watch;
 use axum::http::HeaderName;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio::time::sleep;
 
 /// What a reconnecting client sends.
@@ -34,7 +33,8 @@ pub fn answer(app: &App, n: Size) -> Response {
         // Proxies hold answers back to fill their own buffers, unless told not to.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    let events = stream::unfold(Events { app: app.clone(), n, job: app.jobs.watch(n), begun: false }, Events::next);
+    let events =
+        stream::unfold(Events { app: app.clone(), n, job: Some(app.runs.watch(n)), begun: false }, Events::next);
     let heartbeat = KeepAlive::new().interval(HEARTBEAT).text("still here");
     (headers, Sse::new(events).keep_alive(heartbeat)).into_response()
 }
@@ -43,7 +43,7 @@ struct Events {
     app: App,
     n: Size,
     /// Missing where nothing changes any more.
-    job: Option<watch::Receiver<Snapshot>>,
+    job: Option<Watch>,
     begun: bool,
 }
 
@@ -54,16 +54,16 @@ impl Events {
             let job = self.job.as_mut()?;
             let changed = async {
                 sleep(PAUSE).await;
-                job.changed().await
+                job.changed().await;
             };
             tokio::select! {
-                changed = changed => changed.ok()?,
-                () = self.app.jobs.ending().cancelled() => return None,
+                () = changed => {}
+                () = self.app.runs.ending().cancelled() => return None,
             }
         }
         self.begun = true;
         if let Some(job) = &mut self.job {
-            job.mark_unchanged();
+            job.seen();
         }
         let job = known(&self.app, self.n).ok()?;
         let mut id = "running";

@@ -9,9 +9,9 @@ use events::{LAST_EVENT_ID, LAST_EVENT_ID_PARAMETER};
 use crate::http::request::{Call, Current, RequestedSize};
 use crate::http::response::{self, Format, JobChangeProblems, JobProblems, PlainProblems, Problem};
 use crate::http::state::App;
-use crate::jobs::{self, NotCancelled, Snapshot};
 use crate::queens::Size;
 use crate::queens::count::Plan;
+use crate::runs::{NotCancelled, Snapshot, State as JobIs};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
@@ -39,7 +39,8 @@ struct JobList {
 ))]
 pub async fn list(State(app): State<App>, call: Call) -> Result<Response, Problem> {
     call.format(&call.parameters(&[])?, &[Format::Json])?;
-    let jobs = app.jobs.list()?.iter().map(JobAnswer::from).collect();
+    app.runs.opened(call.deadline(app.config.time_limit)).await;
+    let jobs = app.runs.list()?.iter().map(JobAnswer::from).collect();
     let headers = [(CONTENT_TYPE, Format::Json.content_type()), (CACHE_CONTROL, "no-store")];
     Ok((headers, response::json(&JobList { jobs })?).into_response())
 }
@@ -56,8 +57,9 @@ pub async fn list(State(app): State<App>, call: Call) -> Result<Response, Proble
     ),
     responses(
         (status = 200, description = "The job", body = JobAnswer, content_type = "application/json", example = json!({
-            "n": 20, "state": "running", "tasks_done": 812, "tasks_total": 4033, "progress": 0.201_338, "eta_seconds": 340,
-            "durable": true, "reason": null, "count": null, "count_text": null, "fundamental": null,
+            "n": 20, "state": "running", "tasks_done": 812, "tasks_total": 4042, "progress": 0.291_338, "eta_seconds": 340,
+            "durable": true, "reason": null, "started_at": "2026-01-31T12:00:00Z", "finished_at": null,
+            "cpu_seconds": 61.2, "plan": 3, "count": null, "count_text": null, "fundamental": null,
             "fundamental_text": null, "symmetric": null
         })),
         JobProblems,
@@ -67,10 +69,10 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     let parameters = call.parameters(&["wait"])?;
     let wait = parameters.number("wait", 1..=WAIT_MAX, 0)?;
     call.format(&parameters, &[Format::Json])?;
-    let job = looked_at(&app, &n)?;
+    let job = looked_at(&app, &n, &call).await?;
     let n = job.n;
     if wait > 0 && !call.is_head() && !job.state.is_final() {
-        app.jobs.wait(n, call.deadline(Duration::from_secs(wait))).await;
+        app.runs.wait(n, call.deadline(Duration::from_secs(wait))).await;
     }
     answer(StatusCode::OK, &known(&app, n)?)
 }
@@ -78,6 +80,10 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 /// Ask for a long count
 ///
 /// There is one job for each n, so asking again changes nothing; a cancelled or failed job goes on from what is finished.
+/// A job that cannot go on for now (the data directory is in trouble, other counts have the memory, it is above the largest
+/// n since a restart) is queued, with the reason, and goes on by itself. One that takes more memory than there is at all is
+/// refused. The answer comes when the job has been written down; if that is not so in the request's time, it is a 503 and
+/// there is no new job.
 #[utoipa::path(
     put, path = "/jobs/{n}", tag = "jobs",
     params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27)),
@@ -90,10 +96,13 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     security((), ("token" = [])),
 )]
 pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
-    let n = may_change(&app, &n, &call)?;
-    call.if_as_expected(if app.jobs.get(n)?.is_some() { Current::Untagged } else { Current::Nothing })?;
-    let job = app.jobs.put(n).await?;
-    if job.state == jobs::State::Done {
+    may_change(&app, &call)?;
+    let n = within(&app, &n)?;
+    let deadline = call.deadline(app.config.time_limit);
+    app.runs.opened(deadline).await;
+    call.if_as_expected(if app.runs.get(n)?.is_some() { Current::Untagged } else { Current::Nothing })?;
+    let job = app.runs.put(n, deadline).await?;
+    if job.state == JobIs::Done {
         return answer(StatusCode::OK, &job);
     }
     // Relative, so that it leads there behind a path prefix too.
@@ -103,7 +112,7 @@ pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 
 /// Cancel a job
 ///
-/// What is finished is kept for a later PUT.
+/// What is finished is kept for a later PUT. As with PUT, the answer comes when that has been written down.
 #[utoipa::path(
     delete, path = "/jobs/{n}", tag = "jobs",
     params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27)),
@@ -114,11 +123,13 @@ pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result
     security((), ("token" = [])),
 )]
 pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
-    let n = may_change(&app, &n, &call)?;
-    if !matches!(known(&app, n)?.state, jobs::State::Done | jobs::State::Failed) {
+    may_change(&app, &call)?;
+    let job = looked_at(&app, &n, &call).await?;
+    let n = job.n;
+    if !matches!(job.state, JobIs::Done | JobIs::Failed) {
         call.if_as_expected(Current::Untagged)?;
     }
-    match app.jobs.cancel(n).await {
+    match app.runs.cancel(n, call.deadline(app.config.time_limit)).await {
         Ok(job) => answer(StatusCode::OK, &job),
         Err(NotCancelled::Unknown) => Err(Problem::NoSuchJob { n: n.get() }),
         Err(NotCancelled::Final(state)) => Err(Problem::JobIsFinal { n: n.get(), state: state.name() }),
@@ -148,7 +159,7 @@ pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Res
 pub async fn events(State(app): State<App>, n: RequestedSize, call: Call) -> Result<Response, Problem> {
     let parameters = call.parameters(&[LAST_EVENT_ID_PARAMETER])?;
     call.format(&parameters, &[Format::Events])?;
-    let job = looked_at(&app, &n)?;
+    let job = looked_at(&app, &n, &call).await?;
     // The header is a browser's own, so it is the later one where a page's address has the parameter too.
     let seen = call.header(&LAST_EVENT_ID).or_else(|| parameters.get(LAST_EVENT_ID_PARAMETER));
     if job.state.is_final() && seen == Some(job.state.name()) {
@@ -157,8 +168,8 @@ pub async fn events(State(app): State<App>, n: RequestedSize, call: Call) -> Res
     Ok(events::answer(&app, job.n))
 }
 
-/// The size of a job that the caller may start and cancel.
-fn may_change(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem> {
+/// Whether the caller may start and cancel jobs.
+fn may_change(app: &App, call: &Call) -> Result<(), Problem> {
     if app.config.api_token.is_some() {
         let given = call.header_bytes(&AUTHORIZATION).and_then(|value| value.split_at_checked(b"bearer ".len()));
         let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
@@ -167,7 +178,7 @@ fn may_change(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem
         }
     }
     call.format(&call.parameters(&[])?, &[Format::Json])?;
-    within(app, n)
+    Ok(())
 }
 
 fn within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
@@ -175,7 +186,8 @@ fn within(app: &App, n: &RequestedSize) -> Result<Size, Problem> {
 }
 
 /// The job that the caller looks at. One that is there already may be above the cap, which is about new ones.
-fn looked_at(app: &App, n: &RequestedSize) -> Result<Snapshot, Problem> {
+async fn looked_at(app: &App, n: &RequestedSize, call: &Call) -> Result<Snapshot, Problem> {
+    app.runs.opened(call.deadline(app.config.time_limit)).await;
     let above = |problem| {
         let n = n.within(Plan::MAX, "/jobs").ok();
         n.and_then(|n| known(app, n).ok()).ok_or(problem)
