@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code)]
 
-use super::lanes::{self, Lanes, NEXT_Y, Numbers, PairRows, Row, Span, with_steps};
+use super::lanes::{self, Lanes, NEXT_Y, Numbers, PairRows, Row, Span, Tally, with_steps};
 use super::list::List;
 use super::quarter::{Entries, Lookup, Pairs};
 use std::arch::x86_64::*;
@@ -44,9 +44,9 @@ impl Lanes for Avx2 {
         unsafe { transpose(matrix) }
     }
 
-    fn rows<const P: usize>(self, placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
+    fn rows(self, placements: impl Iterator<Item = (Pairs, usize)>, pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
         // SAFETY: as above.
-        unsafe { rows::<P>(placements, pairs, span, out) }
+        unsafe { rows(placements, pairs, span, out) }
     }
 
     fn cross(self, rows: &[Row], partners: &[Row], span: Span, out: &mut [Row]) {
@@ -54,9 +54,14 @@ impl Lanes for Avx2 {
         unsafe { cross(rows, partners, span, out) }
     }
 
-    fn join(self, items: &[u32], xs: &[Row], ys: &[Row], span: Span) -> u64 {
+    fn join(self, items: &[u32], xs: &[Row], ys: &[Row], span: Span, tally: &mut Tally) {
         // SAFETY: as above.
-        with_steps!(span.steps, STEPS => unsafe { join::<STEPS>(items, xs, ys, span.from) })
+        with_steps!(span.steps, STEPS => unsafe { join::<STEPS>(items, xs, ys, span.from, tally) });
+    }
+
+    fn sift(self, list: (&[u32], &[u32]), taken: u32, room: (&mut [u32], &mut [u32])) -> usize {
+        // SAFETY: as above.
+        unsafe { sift(list, taken, room) }
     }
 }
 
@@ -204,9 +209,29 @@ fn transpose(matrix: &mut [u64; 64]) {
     lanes::transpose(matrix);
 }
 
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn sift((items, lines): (&[u32], &[u32]), taken: u32, (items_room, lines_room): (&mut [u32], &mut [u32])) -> usize {
+    let (items, items_rest) = items.as_chunks::<8>();
+    let (lines, lines_rest) = lines.as_chunks::<8>();
+    let mut kept = 0;
+    let lines_taken = _mm256_set1_epi32(taken as i32);
+    for (item, its_lines) in items.iter().zip(lines) {
+        let (item, its_lines) = (load_eight(item), load_eight(its_lines));
+        let free = _mm256_cmpeq_epi32(_mm256_and_si256(its_lines, lines_taken), _mm256_setzero_si256());
+        let free = _mm256_movemask_ps(_mm256_castsi256_ps(free)) as u32;
+        let chosen = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(CHOSEN[(free & 0xff) as usize] as i64));
+        if let (Some(item_to), Some(lines_to)) = (room_at(items_room, kept), room_at(lines_room, kept)) {
+            store_eight(item_to, _mm256_permutevar8x32_epi32(item, chosen));
+            store_eight(lines_to, _mm256_permutevar8x32_epi32(its_lines, chosen));
+        }
+        kept = kept.wrapping_add(free.count_ones());
+    }
+    lanes::sift((items_rest, lines_rest), taken, (items_room, lines_room), kept as usize)
+}
+
 #[target_feature(enable = "avx2")]
-fn rows<const P: usize>(placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
-    lanes::rows::<P>(placements, pairs, span, out);
+fn rows(placements: impl Iterator<Item = (Pairs, usize)>, pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
+    lanes::rows(placements, pairs, span, out);
 }
 
 #[target_feature(enable = "avx2")]
@@ -215,8 +240,8 @@ fn cross(rows: &[Row], partners: &[Row], span: Span, out: &mut [Row]) {
 }
 
 #[target_feature(enable = "avx2")]
-fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize) -> u64 {
-    lanes::join::<STEPS>(items, xs, ys, from)
+fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize, tally: &mut Tally) {
+    lanes::join::<STEPS>(items, xs, ys, from, tally);
 }
 
 #[cfg(test)]
@@ -224,7 +249,7 @@ mod tests {
     use super::*;
     use crate::queens::Stop;
     use crate::queens::count::lanes::{Portable, STEP, WORDS, X_BITS};
-    use crate::queens::count::quarter::{Cut, STRIDE, Table};
+    use crate::queens::count::quarter::{STRIDE, Table};
     use crate::queens::count::shape::{Mode, Quarter, Shape};
 
     /// Some words without a pattern, each bit set once in `sparse` times.
@@ -251,7 +276,7 @@ mod tests {
         ] {
             let all = (1 << shape.h) - 1;
             // The row set whose southern rows are the ones without a queen in the north's west.
-            let table = |quarter, rows| Table::new(shape, quarter, rows, Cut::NONE, &Stop::new()).expect("not stopped");
+            let table = |quarter, rows| Table::new(shape, quarter, rows, &Stop::new()).expect("not stopped");
             let (x, y) = (table(Quarter::NorthWest, north), table(Quarter::SouthWest, all & !north));
             let middle = if shape.mode == Mode::Open { 1 << shape.h } else { 0 };
             let (one, other) = (table(Quarter::NorthEast, all & !north), table(Quarter::SouthEast, north | middle));
@@ -293,13 +318,37 @@ mod tests {
                 (0..round as u32 * 3 % 41).map(|item| ((item * 7 % 5) << X_BITS) | (item * 5 % 9)).collect();
             let steps = round % 9;
             let span = Span { from: (WORDS - STEP * steps).min(round % 5), steps };
-            assert_eq!(avx2.join(&items, &xs, &ys, span), Portable.join(&items, &xs, &ys, span));
+            let [mut best, mut portable] = [Tally::default(); 2];
+            avx2.join(&items, &xs, &ys, span, &mut best);
+            Portable.join(&items, &xs, &ys, span, &mut portable);
+            assert_eq!(best.count(), portable.count());
             let plainly = items.iter().map(|item| {
                 let (x, y) = (&xs[(item & ((1 << X_BITS) - 1)) as usize], &ys[(item >> X_BITS) as usize]);
                 let words = span.from..span.from + STEP * span.steps;
                 words.map(|at| u64::from((x.0[at] & y.0[at]).count_ones())).sum::<u64>()
             });
-            assert_eq!(plainly.sum::<u64>(), Portable.join(&items, &xs, &ys, span));
+            assert_eq!(plainly.sum::<u64>(), portable.count());
+            // What is carried over is not lost.
+            Portable.join(&items, &xs, &ys, span, &mut best);
+            assert_eq!(best.count(), 2 * portable.count());
+        }
+    }
+
+    #[test]
+    fn sifts_as_the_portable_twin_does() {
+        let Some(avx2) = Avx2::detect() else { return };
+        let seed = &mut 1;
+        for len in (0..16).chain([100, 1003]) {
+            let lines: Vec<u32> = (0..len).map(|_| noise(seed, 2) as u32).collect();
+            let numbers: Vec<u32> = (0..len as u32).map(|number| 3 * number).collect();
+            for line in 0..32 {
+                let [mut a, mut b] = [0; 2].map(|none| (vec![none; len + STRIDE], vec![none; len + STRIDE]));
+                let kept = avx2.sift((&numbers, &lines), 1 << line, (&mut a.0, &mut a.1));
+                assert_eq!(kept, Portable.sift((&numbers, &lines), 1 << line, (&mut b.0, &mut b.1)));
+                assert_eq!((&a.0[..kept], &a.1[..kept]), (&b.0[..kept], &b.1[..kept]));
+                let expected = numbers.iter().zip(&lines).filter(|(_, lines)| *lines >> line & 1 == 0);
+                assert!(expected.eq(a.0.iter().zip(&a.1).take(kept)));
+            }
         }
     }
 }

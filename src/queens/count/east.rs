@@ -8,13 +8,14 @@
 
 use super::lanes::{BLOCK, Lanes, Row, STEP, Span, WORDS};
 use super::list::List;
-use super::quarter::{Part, STRIDE, Table};
+use super::plan::Branch;
+use super::quarter::{STRIDE, Table};
 use super::shape::{Central, Shape};
 use super::subsets::binomial;
 use crate::queens::{Stop, Stopped};
 
 /// The most columns that a west quarter has.
-const COLUMNS: usize = 13;
+const COLUMNS: usize = 14;
 
 /// So many north-east placements at most are united with south-east ones at a time: that much room is kept free.
 const ONES: usize = 64;
@@ -26,8 +27,8 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Lists the patterns whose north-east placement is in that part of each class of its table, in an order of the
-    /// classes that keeps together what a south-west placement can meet (see [`Central::order`]).
+    /// Lists the patterns of a branch, in an order of the classes of their north-east placements that keeps together what
+    /// a south-west placement can meet (see [`Central::order`]).
     ///
     /// With `middle_north` only those whose north-east placement uses the middle column (the last one).
     pub(super) fn list<L: Lanes>(
@@ -35,7 +36,7 @@ impl Patterns {
         lanes: L,
         shape: Shape,
         (north, south): (&Table, &Table),
-        part: Part,
+        branch: Branch,
         middle_north: bool,
         stop: &Stop,
     ) -> Result<(), Stopped> {
@@ -45,11 +46,14 @@ impl Patterns {
         self.all.clear();
         for class in shape.central().order() {
             let places = north.places_in(class, &(first..north.sets));
-            let wanted = part.slice(places.len());
-            for ones in north.ones(places.start + wanted.start..places.start + wanted.end).chunks(ONES) {
+            for ones in north.ones(places).chunks(ONES) {
                 stop.check()?;
                 self.all.reserve(ones.items.len() * south.widest + STRIDE);
+                let before = self.all.len();
                 lanes.unite(ones, others, &mut self.all);
+                if branch != Branch::ALL {
+                    self.all.retain_from(before, |&pattern| branch.has(pattern));
+                }
             }
         }
         Ok(())
@@ -58,6 +62,14 @@ impl Patterns {
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.all.len() == 0
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [u64] {
+        self.all.as_mut_slice()
+    }
+
+    pub(super) fn as_slice(&self) -> &[u64] {
+        self.all.as_slice()
     }
 
     /// The patterns by blocks.
@@ -96,8 +108,15 @@ impl Planes {
         }
     }
 
+    /// Turns a block of patterns on its side, and finds out which words matter to which class.
+    pub(super) fn turn_by_class<L: Lanes>(&mut self, lanes: L, shape: Shape, block: &[u64]) {
+        self.turn(lanes, shape, block);
+        self.find_spans(shape);
+    }
+
     /// Turns a block of patterns on its side.
     pub(super) fn turn<L: Lanes>(&mut self, lanes: L, shape: Shape, block: &[u64]) {
+        debug_assert!(block.len() <= BLOCK);
         self.words = block.len().div_ceil(64).min(WORDS);
         self.valid = Row::ZERO;
         for (at, patterns) in block.chunks(64).enumerate().take(WORDS) {
@@ -111,6 +130,9 @@ impl Planes {
             }
             self.valid.0[at] = u64::MAX >> (64 - patterns.len());
         }
+    }
+
+    fn find_spans(&mut self, shape: Shape) {
         let central = shape.central();
         for (class, span) in self.spans.iter_mut().enumerate().take(central.classes()) {
             let alive = |&at: &usize| {
@@ -153,6 +175,7 @@ impl Planes {
         let columns = squares.first().map_or(0, Vec::len);
         let len = squares.len() / 2 * columns * columns + squares.len() % 2 * columns;
         out.resize(len.max(1), self.valid);
+        debug_assert!(columns <= COLUMNS, "more columns than there are rows for");
         let [mut row, mut partner] = [[Row::ZERO; COLUMNS]; 2];
         for (two, out) in squares.chunks(2).zip(out.chunks_mut((columns * columns).max(1))) {
             match two {

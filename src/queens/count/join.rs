@@ -13,34 +13,30 @@
 //!
 //! Blocks are outermost, so that a row of bits is 256 bytes and what the inner loops touch stays in the fastest caches:
 //! the rows for pairs, one window's x, one batch's y. Memory does not depend on how many halves there are, but for the
-//! two lists at the top, a word for each half; a plan cuts big row sets so that these stay small.
+//! two lists at the top, a word for each half, and where these are many, `walk` is used instead.
 
 use super::east::{Patterns, Planes};
-use super::lanes::{Lanes, PairRows, Row, Span};
-use super::quarter::{Pairs, Part, Table};
+use super::lanes::{Lanes, PairRows, Row, Tally};
+use super::plan::{Branch, Window};
+use super::quarter::Table;
 use super::shape::Shape;
 use super::west::Items;
 use crate::queens::{Stop, Stopped};
-
-/// The tables of the four quarters.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Quarters<'a> {
-    pub(super) north_west: &'a Table,
-    pub(super) south_west: &'a Table,
-    pub(super) north_east: &'a Table,
-    pub(super) south_east: &'a Table,
-}
 
 /// What is wanted of a row set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order {
     pub(super) shape: Shape,
+    /// The west rows of the north and of the south.
+    pub(super) rows: (u32, u32),
     /// By the number of queens on long diagonals.
     pub(super) weights: [u64; 3],
     /// Only with the middle column's queen in the north.
     pub(super) middle_north: bool,
-    /// Only with a north-east placement in this part of the table.
-    pub(super) part: Part,
+    /// Only these east halves.
+    pub(super) branch: Branch,
+    /// Only these west halves.
+    pub(super) window: Window,
 }
 
 /// The buffers of a join.
@@ -68,33 +64,38 @@ impl Join {
         }
     }
 
-    /// The weighted number of solutions of a row set, or of a part of it.
+    /// The weighted number of solutions of a row set, or of a part of it. The tables are those of the north and of the
+    /// south, in the west and in the east.
     pub(super) fn run<L: Lanes>(
         &mut self,
         lanes: L,
         order: Order,
-        quarters: Quarters<'_>,
+        (x, y): (&Table, &Table),
+        east: (&Table, &Table),
         stop: &Stop,
     ) -> Result<u64, Stopped> {
-        let Order { shape, weights, middle_north, part } = order;
-        let (x, y) = (quarters.north_west, quarters.south_west);
-        let east = (quarters.north_east, quarters.south_east);
-        self.patterns.list(lanes, shape, east, part, middle_north, stop)?;
+        let Order { shape, weights, middle_north, branch, window, .. } = order;
+        self.patterns.list(lanes, shape, east, branch, middle_north, stop)?;
         if self.patterns.is_empty() {
             return Ok(0);
         }
         let Self { patterns, planes, items, x_pairs, y_pairs, xs, ys } = self;
-        items.list(lanes, shape, (x, y), weights, stop)?;
-        let mut sum = 0;
+        items.list(lanes, shape, (x, y), window, weights, stop)?;
+        let mut tallies = [Tally::default(); 3]; // by the number of queens on long diagonals
         for block in patterns.blocks() {
-            planes.turn(lanes, shape, block);
+            planes.turn_by_class(lanes, shape, block);
             planes.pairs(lanes, &x.squares, x_pairs);
             planes.pairs(lanes, &y.squares, y_pairs);
             for window in &items.windows {
                 stop.check()?;
                 let placements = x.words(window.xs.clone());
                 grow(xs, placements.len());
-                rows(lanes, x, placements, x_pairs, planes.whole(), xs);
+                lanes.rows(
+                    placements.iter().copied().zip(0..placements.len()),
+                    pair_rows(x, x_pairs),
+                    planes.whole(),
+                    xs,
+                );
                 for batch in items.batches.get(window.batches.clone()).unwrap_or_default() {
                     let span = planes.span(batch.class);
                     if span.steps == 0 {
@@ -102,14 +103,14 @@ impl Join {
                     }
                     let placements = y.words(batch.ys.clone());
                     grow(ys, placements.len());
-                    rows(lanes, y, placements, y_pairs, span, ys);
-                    for (list, weight) in items.of(batch) {
-                        sum += weight * lanes.join(list, xs, ys, span);
+                    lanes.rows(placements.iter().copied().zip(0..placements.len()), pair_rows(y, y_pairs), span, ys);
+                    for (list, queens) in items.of(batch) {
+                        lanes.join(list, xs, ys, span, &mut tallies[queens]);
                     }
                 }
             }
         }
-        Ok(sum)
+        Ok(tallies.iter().zip(weights).map(|(tally, weight)| weight * tally.count()).sum())
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -119,23 +120,14 @@ impl Join {
 }
 
 /// Makes sure that there are so many rows.
-fn grow(rows: &mut Vec<Row>, len: usize) {
+pub(super) fn grow(rows: &mut Vec<Row>, len: usize) {
     if rows.len() < len {
         rows.resize(len, Row::ZERO);
     }
 }
 
-/// For each placement of a west table, the row of patterns that leave all its squares free.
-fn rows<L: Lanes>(lanes: L, table: &Table, placements: &[Pairs], pairs: &[Row], span: Span, out: &mut [Row]) {
+/// The rows of a west table's pairs.
+pub(super) fn pair_rows<'a>(table: &Table, rows: &'a [Row]) -> PairRows<'a> {
     let columns = table.squares.first().map_or(0, Vec::len);
-    let pairs = PairRows { rows: pairs, each: columns * columns };
-    match table.squares.len().div_ceil(2) {
-        0 | 1 => lanes.rows::<1>(placements, pairs, span, out),
-        2 => lanes.rows::<2>(placements, pairs, span, out),
-        3 => lanes.rows::<3>(placements, pairs, span, out),
-        4 => lanes.rows::<4>(placements, pairs, span, out),
-        5 => lanes.rows::<5>(placements, pairs, span, out),
-        6 => lanes.rows::<6>(placements, pairs, span, out),
-        _ => lanes.rows::<7>(placements, pairs, span, out),
-    }
+    PairRows { rows, each: columns * columns, of: table.squares.len().div_ceil(2) }
 }

@@ -74,6 +74,8 @@ pub(super) struct PairRows<'a> {
     pub(super) rows: &'a [Row],
     /// How many there are for each two rows of the board.
     pub(super) each: usize,
+    /// How many twos of rows there are.
+    pub(super) of: usize,
 }
 
 impl<'a> PairRows<'a> {
@@ -143,9 +145,10 @@ pub(super) trait Lanes: Copy {
         transpose(matrix);
     }
 
-    /// For each of the placements, the AND of the rows of its pairs, in the words of the span.
-    fn rows<const P: usize>(self, placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
-        rows::<P>(placements, pairs, span, out);
+    /// For each of the placements, the AND of the rows of its pairs, in the words of the span; put in the place that comes
+    /// with it.
+    fn rows(self, placements: impl Iterator<Item = (Pairs, usize)>, pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
+        rows(placements, pairs, span, out);
     }
 
     /// The AND of each row with each partner, in the words of the span.
@@ -153,9 +156,15 @@ pub(super) trait Lanes: Copy {
         cross(rows, partners, span, out);
     }
 
-    /// The number of bits that the rows of x and y have in common, for each item, all together.
-    fn join(self, items: &[u32], xs: &[Row], ys: &[Row], span: Span) -> u64 {
-        with_steps!(span.steps, STEPS => join::<STEPS>(items, xs, ys, span.from))
+    /// Counts the bits that the rows of x and y have in common, for each item.
+    fn join(self, items: &[u32], xs: &[Row], ys: &[Row], span: Span, tally: &mut Tally) {
+        with_steps!(span.steps, STEPS => join::<STEPS>(items, xs, ys, span.from, tally));
+    }
+
+    /// Copies the items on none of the `taken` lines to the room, and their lines, and tells how many they are. There is
+    /// room for all of them, and for [`STRIDE`](super::quarter::STRIDE) more.
+    fn sift(self, (items, lines): (&[u32], &[u32]), taken: u32, room: (&mut [u32], &mut [u32])) -> usize {
+        sift((items, lines), taken, room, 0)
     }
 }
 
@@ -185,20 +194,56 @@ pub(super) fn transpose(matrix: &mut [u64; 64]) {
     }
 }
 
+/// See [`Lanes::sift`]; the first `kept` are there already.
+#[inline(always)]
+pub(super) fn sift(
+    (items, lines): (&[u32], &[u32]),
+    taken: u32,
+    (items_room, lines_room): (&mut [u32], &mut [u32]),
+    mut kept: usize,
+) -> usize {
+    for (&item, &its_lines) in items.iter().zip(lines) {
+        if let (Some(item_to), Some(lines_to)) = (items_room.get_mut(kept), lines_room.get_mut(kept)) {
+            (*item_to, *lines_to) = (item, its_lines);
+        }
+        kept += usize::from(its_lines & taken == 0);
+    }
+    kept
+}
+
 /// See [`Lanes::rows`].
 #[inline(always)]
-pub(super) fn rows<const P: usize>(placements: &[Pairs], pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
-    with_steps!(span.steps, STEPS => rows_of::<P, STEPS>(placements, pairs, span.from, out));
+pub(super) fn rows(placements: impl Iterator<Item = (Pairs, usize)>, pairs: PairRows<'_>, span: Span, out: &mut [Row]) {
+    match pairs.of {
+        0 | 1 => rows_of::<1>(placements, pairs, span, out),
+        2 => rows_of::<2>(placements, pairs, span, out),
+        3 => rows_of::<3>(placements, pairs, span, out),
+        4 => rows_of::<4>(placements, pairs, span, out),
+        5 => rows_of::<5>(placements, pairs, span, out),
+        6 => rows_of::<6>(placements, pairs, span, out),
+        _ => rows_of::<7>(placements, pairs, span, out),
+    }
 }
 
 #[inline(always)]
-fn rows_of<const P: usize, const STEPS: usize>(
-    placements: &[Pairs],
+fn rows_of<const P: usize>(
+    placements: impl Iterator<Item = (Pairs, usize)>,
+    pairs: PairRows<'_>,
+    span: Span,
+    out: &mut [Row],
+) {
+    with_steps!(span.steps, STEPS => steps_of::<P, STEPS>(placements, pairs, span.from, out));
+}
+
+#[inline(always)]
+fn steps_of<const P: usize, const STEPS: usize>(
+    placements: impl Iterator<Item = (Pairs, usize)>,
     pairs: PairRows<'_>,
     from: usize,
     out: &mut [Row],
 ) {
-    for (&placement, to) in placements.iter().zip(out) {
+    for (placement, to) in placements {
+        let Some(to) = out.get_mut(to) else { break };
         let sources: [&[Words; STEPS]; P] = std::array::from_fn(|p| pairs.get(p, placement).part(from));
         and(sources, to, from);
     }
@@ -234,15 +279,32 @@ type Words = [u64; STEP];
 /// How many items are joined at a time.
 const GROUP: usize = 8;
 
-/// The bits in common, summed over items: for `STEPS` steps of their rows from the word `from` on.
+/// A number of bits, so far.
 ///
 /// Counting the bits of a word takes a dozen operations where there is no instruction for it. So words are added up
 /// first, bit position by bit position, in binary: `ones`, `twos` and `fours` hold a digit each for the 64 positions of
 /// a word, a full adder takes five operations, and only every eighth word, the carries to the next digit, is counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    ones: Words,
+    twos: Words,
+    fours: Words,
+    eights: u64,
+    /// Counted by themselves.
+    single: u64,
+}
+
+impl Tally {
+    /// The number.
+    pub(super) fn count(&self) -> u64 {
+        8 * self.eights + 4 * count(self.fours) + 2 * count(self.twos) + count(self.ones) + self.single
+    }
+}
+
+/// See [`Lanes::join`]: for `STEPS` steps of the rows from the word `from` on.
 #[inline(always)]
-pub(super) fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize) -> u64 {
-    let (mut ones, mut twos, mut fours) = ([0; STEP], [0; STEP], [0; STEP]);
-    let mut eights = 0;
+pub(super) fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], from: usize, tally: &mut Tally) {
+    let Tally { mut ones, mut twos, mut fours, mut eights, mut single } = *tally;
     let (groups, rest) = items.as_chunks::<GROUP>();
     for group in groups {
         let mut rows = [empty::<STEPS>(); GROUP];
@@ -261,14 +323,13 @@ pub(super) fn join<const STEPS: usize>(items: &[u32], xs: &[Row], ys: &[Row], fr
             eights += count(eight);
         }
     }
-    let mut sum = 8 * eights + 4 * count(fours) + 2 * count(twos) + count(ones);
     for &item in rest {
         let (x, y) = item_rows::<STEPS>(item, xs, ys, from);
         for (x, y) in x.iter().zip(y) {
-            sum += count(both(x, y));
+            single += count(both(x, y));
         }
     }
-    sum
+    *tally = Tally { ones, twos, fours, eights, single };
 }
 
 /// The rows of an item, from the word `from` on. All items have rows; a check that costs a branch which is never taken

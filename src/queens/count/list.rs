@@ -13,7 +13,9 @@ impl<T: Copy + Default> List<T> {
     pub(super) fn reserve(&mut self, more: usize) {
         let end = self.len + more;
         if self.items.len() < end {
-            self.items.resize(end.max(self.items.len() / 4 * 5), T::default());
+            let end = end.max(self.items.len() / 4 * 5);
+            self.items.reserve_exact(end - self.items.len()); // else it would be up to twice as much
+            self.items.resize(end, T::default());
         }
     }
 
@@ -30,6 +32,17 @@ impl<T: Copy + Default> List<T> {
         debug_assert!(self.len <= self.items.len(), "kept what there was no room for");
     }
 
+    /// Of the items from a place on, keeps only those that are `wanted`.
+    pub(super) fn retain_from(&mut self, from: usize, wanted: impl Fn(&T) -> bool) {
+        let mut kept = from;
+        for at in from..self.len {
+            let item = self.items[at];
+            self.items[kept] = item;
+            kept += usize::from(wanted(&item));
+        }
+        self.len = kept;
+    }
+
     /// Forgets all items, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.len = 0;
@@ -44,6 +57,12 @@ impl<T: Copy + Default> List<T> {
     /// The items.
     pub(super) fn as_slice(&self) -> &[T] {
         self.items.get(..self.len.min(self.items.len())).unwrap_or_default()
+    }
+
+    /// The items, to be put in another order.
+    pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
+        let len = self.len.min(self.items.len());
+        self.items.get_mut(..len).unwrap_or_default()
     }
 
     /// The memory it takes.

@@ -21,16 +21,22 @@
 //!    of their two rows is left, whose bits are counted. (`west`: the items; `join`: the order of it all)
 //! 6. **Sieve.** East halves are sorted by the most central diagonals, so that a south-west quarter that uses one of
 //!    these needs only a stretch of each row. (`east`, `west`)
-//! 7. **Lanes.** The inner loops of all this are four words wide, in plain Rust (`lanes`), and for x86-64 processors
+//! 7. **Tree.** The more queens, the fewer of those pairs go together, and nearly all have some central diagonal in
+//!    common. So where there are many, from n = 22 on, east halves are sorted by a decision tree of diagonals: those on
+//!    a diagonal and those off it, each part again by another one, down to some rows of bits. Items are sent down the
+//!    tree, those on a diagonal only to the patterns off it, so that only what may well go together meets. (`tree`;
+//!    `sieve`: the items on their way; `walk`: the order of it all, in place of `join`)
+//! 8. **Lanes.** The inner loops of all this are four words wide, in plain Rust (`lanes`), and for x86-64 processors
 //!    that have AVX2 compiled for that, in part with its instructions (`avx2`). Both count the same.
 //!
 //! What takes time is about n^(n/2) half boards instead of a tree with more nodes than there are solutions, so the time
-//! for a solution does not grow with n but, up to n = 20, falls.
+//! for a solution does not grow with n but falls, and with the tree of step 7 it stays down.
 //!
 //! A [`Plan`] cuts the counting of one n into tasks that do not depend on each other, a [`Worker`] runs them, and the
 //! sum of what the tasks give is the number of solutions; [`count`] does just that. (Some more tasks count the solutions
 //! that a turn leaves as they are, see [`Counted`].) Which thread takes which tasks makes
-//! no difference to the sum, but some to the time: [`Untaken`] gives them out.
+//! no difference to the sum, but some to the time: [`Untaken`] gives them out. Tasks are not equal, and [`Plan::work`]
+//! says how much of the whole some of them are (`work`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -42,11 +48,14 @@ pub mod plain;
 mod plan;
 mod quarter;
 mod shape;
+mod sieve;
 mod subsets;
 mod symmetry;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod untaken;
+mod walk;
 mod west;
 mod work;
 mod worker;
@@ -60,7 +69,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// The number of solutions of size `n`, counted by `threads` threads; `None` above [`Plan::MAX`].
 ///
-/// No sum overflows: every task counts different solutions, and up to [`Plan::MAX`] all of them are less than 2^58.
+/// No sum overflows: every task counts different solutions, and up to [`Plan::MAX`] all of them are less than 2^63.
 ///
 /// # Errors
 /// [`Stopped`] when `stop` is set before all is counted.
@@ -104,9 +113,13 @@ pub fn memory_needed(n: Size, threads: usize) -> Option<usize> {
         17 | 18 => 12,
         19 => 28,
         20 => 60,
-        21 => 96,
-        22 => 128,
-        _ => 96,
+        21 | 22 => 96,
+        23 => 144,
+        24 => 192,
+        25 => 128,
+        26 => 280,
+        27 => 320,
+        _ => 820,
     };
     Some(threads.max(1).saturating_mul(megabytes << 20))
 }

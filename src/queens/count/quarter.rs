@@ -28,32 +28,27 @@ pub(super) type Pairs = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) part: u64,
-    pub(super) of: u64,
+    pub(super) parts: u64,
 }
 
 impl Part {
-    pub(super) const ALL: Self = Self { part: 0, of: 1 };
-
-    /// The columns of this part: every so many.
-    fn mask(self) -> u32 {
-        (0..32).filter(|&column| column % self.of == self.part).map(|column| 1 << column).sum()
-    }
+    #[cfg(test)]
+    pub(super) const ALL: Self = Self { part: 0, parts: 1 };
 
     /// The places of a list of this length that are in this part: a slice.
     pub(super) fn slice(self, len: usize) -> Range<usize> {
-        let at = |part: u64| (len as u128 * u128::from(part) / u128::from(self.of)) as usize;
+        if self.parts == 1 {
+            return 0..len;
+        }
+        let at = |part: u64| (len as u64 * part / self.parts) as usize;
         at(self.part)..at(self.part + 1)
     }
-}
 
-/// A part of a table: the placements that have the queen of the first row, and that of the second, in the columns of
-/// these parts. So a part is found in a part of the time and takes a part of the memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut(pub(super) [Part; 2]);
-
-impl Cut {
-    /// All of it.
-    pub(super) const NONE: Self = Self([Part::ALL; 2]);
+    /// The part of these places.
+    pub(super) fn of(self, places: Range<usize>) -> Range<usize> {
+        let part = self.slice(places.len());
+        places.start + part.start..places.start + part.end
+    }
 }
 
 /// The placements on a quarter, for one row set.
@@ -63,6 +58,8 @@ pub(super) struct Table {
     pub(super) squares: Vec<Vec<u64>>,
     /// The number of column sets.
     pub(super) sets: usize,
+    /// The number of bins.
+    pub(super) bins: usize,
     /// Where each group starts, and one more for the end. A group is what has the same column set and bin.
     starts: Vec<u32>,
     /// Of a table that is looked up, the most entries that a column set has.
@@ -73,6 +70,8 @@ pub(super) struct Table {
     /// For each entry of the west, the lines that matter to the other west quarter, see [`Shape::near`]. And [`STRIDE`]
     /// more.
     near: Vec<u32>,
+    /// For each entry of the west its telling lines, see [`Shape::telling`].
+    telling: Vec<u32>,
     /// For each entry of a table that is gone through, the number of the column set that is left to the other quarter.
     partners: Vec<u16>,
 }
@@ -129,54 +128,77 @@ impl<T> Lookup<'_, T> {
 }
 
 impl Table {
-    /// The table of a quarter for the rows of a mask, or the part of it that `cut` says.
-    pub(super) fn new(shape: Shape, quarter: Quarter, rows: u32, cut: Cut, stop: &Stop) -> Result<Self, Stopped> {
+    /// The table of a quarter for the rows of a mask.
+    pub(super) fn new(shape: Shape, quarter: Quarter, rows: u32, stop: &Stop) -> Result<Self, Stopped> {
         let queens = rows.count_ones();
         let columns = shape.columns(quarter);
         let is_west = matches!(quarter, Quarter::NorthWest | Quarter::SouthWest);
         let is_looked_up = matches!(quarter, Quarter::NorthWest | Quarter::SouthEast);
         let numbers = || (0..32).filter(|row| rows >> row & 1 == 1);
         let befores = numbers().take(1).chain(numbers());
-        let mut rows: Vec<Row> =
+        let rows: Vec<Row> =
             numbers().zip(befores).map(|(row, before)| Row::new(shape, quarter, row, before)).collect();
-        for (row, part) in rows.iter_mut().zip(cut.0) {
-            row.open &= part.mask();
-        }
         let sets = binomial(columns, queens) as usize;
         let ranks = ranks(columns);
-        let central = shape.central();
-        let mut found = Found::new();
-        let mut emit = |placed: Placed| {
+        let (central, telling) = (shape.central(), shape.telling());
+        let group = |placed: Placed| {
             let set = usize::from(ranks[placed.columns as usize]);
-            let lines = placed.lines;
-            let long = usize::from(shape.is_long(lines));
-            let group = match quarter {
+            let long = usize::from(shape.is_long(placed.lines));
+            match quarter {
                 Quarter::NorthWest | Quarter::SouthEast => 2 * set + long,
-                Quarter::SouthWest => (2 * central.class(lines) + long) * sets + set,
-                Quarter::NorthEast => central.class(lines) * sets + set,
-            };
-            found.groups.push(group as u32);
-            found.words.push(if is_west { placed.pairs } else { lines });
-            if is_west {
-                found.near.push(shape.near(lines));
+                Quarter::SouthWest => (2 * central.class(placed.lines) + long) * sets + set,
+                Quarter::NorthEast => central.class(placed.lines) * sets + set,
             }
         };
-        if rows.is_empty() {
-            emit(Placed::default());
-        }
-        place(&rows, 0, shape.h, Placed::default(), stop, &mut emit)?;
         let lines_of = |row: &Row| row.squares.iter().take(columns as usize).copied().collect();
         let mut table = Self { squares: rows.iter().map(lines_of).collect(), sets, ..Self::default() };
-        let bins = match quarter {
+        table.bins = match quarter {
             Quarter::NorthWest | Quarter::SouthEast => 2,
             Quarter::SouthWest => 2 * central.classes(),
             Quarter::NorthEast => central.classes(),
         };
-        table.sort(&found, bins * sets, stop)?;
+        // First learn how many a group has, then put them where they belong. What was found is remembered where that is
+        // little; where it is much, it is found again, which takes longer, but no more room than the table itself.
+        let remembers = shape.n < Shape::TREE_FROM;
+        let mut found = Vec::with_capacity(if remembers { FEW } else { 0 });
+        let mut starts = vec![0; table.bins * sets + 1];
+        each(&rows, shape.h, stop, &mut |placed| {
+            starts[group(placed) + 1] += 1;
+            if remembers {
+                found.push(placed);
+            }
+        })?;
+        let mut end = 0;
+        for start in &mut starts {
+            end += *start;
+            *start = end;
+        }
+        let len = end as usize;
+        table.words = vec![0; len + STRIDE];
+        if is_west {
+            (table.near, table.telling) = (vec![0; len + STRIDE], vec![0; len]);
+        }
+        let mut next = starts.clone();
+        let mut put = |placed| {
+            let to = &mut next[group(placed)];
+            let at = *to as usize;
+            *to += 1;
+            table.words[at] = if is_west { placed.pairs } else { placed.lines };
+            if is_west {
+                table.near[at] = shape.near(placed.lines);
+                table.telling[at] = telling.of(placed.lines);
+            }
+        };
+        if remembers {
+            found.into_iter().for_each(put);
+        } else {
+            each(&rows, shape.h, stop, &mut put)?;
+        }
+        table.starts = starts;
         if is_looked_up {
             table.widest = (0..sets).map(|set| table.places(&(set..set + 1)).len()).max().unwrap_or(0);
         } else {
-            table.partners.reserve_exact(found.groups.len());
+            table.partners.reserve_exact(len);
             let lens = table.starts.windows(2).map(|group| (group[1] - group[0]) as usize);
             for (len, partner) in lens.zip((0..sets as u16).rev().cycle()) {
                 table.partners.extend(std::iter::repeat_n(partner, len));
@@ -185,38 +207,14 @@ impl Table {
         Ok(table)
     }
 
-    /// Takes over what was found: a counting sort by group.
-    fn sort(&mut self, found: &Found, groups: usize, stop: &Stop) -> Result<(), Stopped> {
-        self.starts = vec![0; groups + 1];
-        for &group in &found.groups {
-            self.starts[group as usize + 1] += 1;
-        }
-        let mut end = 0;
-        for start in &mut self.starts {
-            end += *start;
-            *start = end;
-        }
-        let mut next = self.starts.clone();
-        self.words = vec![0; found.words.len() + STRIDE];
-        self.near = vec![0; found.near.len() + STRIDE];
-        let mut near = found.near.iter();
-        for (groups, words) in found.groups.chunks(CHECK).zip(found.words.chunks(CHECK)) {
-            stop.check()?;
-            for (&group, &word) in groups.iter().zip(words) {
-                let to = &mut next[group as usize];
-                self.words[*to as usize] = word;
-                if let Some(&near) = near.next() {
-                    self.near[*to as usize] = near;
-                }
-                *to += 1;
-            }
-        }
-        Ok(())
-    }
-
     /// The words of the entries in these places.
     pub(super) fn words(&self, places: Range<usize>) -> &[u64] {
         self.words.get(places).unwrap_or_default()
+    }
+
+    /// The telling lines of the entries in these places.
+    pub(super) fn telling(&self, places: Range<usize>) -> &[u32] {
+        self.telling.get(places).unwrap_or_default()
     }
 
     /// Of a table that is gone through, the places of the entries of a bin and of some column sets.
@@ -229,6 +227,11 @@ impl Table {
     pub(super) fn places(&self, sets: &Range<usize>) -> Range<usize> {
         let at = |set| self.starts.get(2 * set).map_or(0, |&start| start as usize);
         at(sets.start)..at(sets.end)
+    }
+
+    /// The column sets that are left to the other quarter by these, in its numbers.
+    pub(super) fn partners(&self, sets: &Range<usize>) -> Range<usize> {
+        self.sets - sets.end..self.sets - sets.start
     }
 
     /// The north-east: lines, and the column sets left.
@@ -262,29 +265,14 @@ impl Table {
 
     /// About how many bytes the table takes.
     pub(super) fn bytes(&self) -> usize {
-        8 * self.words.capacity() + 4 * (self.near.capacity() + self.starts.capacity()) + 2 * self.partners.capacity()
+        8 * self.words.capacity()
+            + 4 * (self.near.capacity() + self.telling.capacity() + self.starts.capacity())
+            + 2 * self.partners.capacity()
     }
 }
 
-/// After so many placements, sorting looks at its stop.
-const CHECK: usize = 1 << 16;
-
-/// Placements in the order in which backtracking finds them.
-struct Found {
-    groups: Vec<u32>,
-    /// Pairs in the west, lines in the east.
-    words: Vec<u64>,
-    /// In the west.
-    near: Vec<u32>,
-}
-
-impl Found {
-    /// None, and room for as many as most tables have.
-    fn new() -> Self {
-        const FEW: usize = 1 << 12;
-        Self { groups: Vec::with_capacity(FEW), words: Vec::with_capacity(FEW), near: Vec::with_capacity(FEW) }
-    }
-}
+/// Most tables of small boards have no more placements.
+const FEW: usize = 1 << 12;
 
 /// The queens placed so far.
 #[derive(Clone, Copy, Default)]
@@ -316,6 +304,14 @@ impl Row {
         }
         new
     }
+}
+
+/// Tells `emit` each way to place queens in `rows`.
+fn each(rows: &[Row], h: u32, stop: &Stop, emit: &mut impl FnMut(Placed)) -> Result<(), Stopped> {
+    if rows.is_empty() {
+        emit(Placed::default());
+    }
+    place(rows, 0, h, Placed::default(), stop, emit)
 }
 
 /// Places queens in `rows` in every way, and tells `emit` each. `depth` rows have one already.
@@ -393,7 +389,7 @@ mod tests {
             for quarter in [Quarter::NorthWest, Quarter::SouthWest, Quarter::NorthEast, Quarter::SouthEast] {
                 let middle = u32::from(shape.mode == Mode::Open && quarter == Quarter::SouthEast);
                 for rows in 0..1 << (shape.h + middle) {
-                    let table = Table::new(shape, quarter, rows, Cut::NONE, &Stop::new()).expect("not stopped");
+                    let table = Table::new(shape, quarter, rows, &Stop::new()).expect("not stopped");
                     let listed: Vec<u32> = (0..32).filter(|row| rows >> row & 1 == 1).collect();
                     let expected = ways(shape, quarter, &listed, &mut Vec::new());
                     assert_eq!(table.starts.last().copied(), Some(expected as u32), "{shape:?} {quarter:?} {rows:b}");

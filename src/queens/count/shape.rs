@@ -19,8 +19,8 @@
 //! square has a word with a bit for each of its two diagonals, its [lines](Shape::square), and two quarters go together
 //! when the words of their queens, ORed, have no bit in common. Only diagonals that cross from the west to the east
 //! get a bit: a diagonal on which north and south of the same half can meet crosses over too (it leaves its half
-//! through the middle of the board). That is at most 2h diagonals in each direction, 52 at n = 27; the other bits of
-//! the word are free for the condition b < a of the mode Open, which is one more thing that two queens can clash on.
+//! through the middle of the board). That is at most 2h diagonals in each direction, 56 at n = 28; the other bits of
+//! the word are free, with an odd n, for the condition b < a of the mode Open, which is one more thing that two queens can clash on.
 
 /// The three boards that are joined from quarters in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +52,9 @@ pub(super) struct Shape {
 }
 
 impl Shape {
+    /// From this n on a tree over the east halves spares more than it costs.
+    pub(super) const TREE_FROM: u32 = 22;
+
     pub(super) fn new(mode: Mode, n: u32) -> Self {
         Self { mode, n, h: n / 2 }
     }
@@ -124,25 +127,53 @@ impl Shape {
     }
 
     /// What of the lines of a west placement matters to the other quarter of the west: the diagonals on which the two
-    /// can meet, 24 at n = 27.
+    /// can meet, 26 at n = 28.
     pub(super) fn near(self, lines: u64) -> u32 {
         let (h, side) = (self.h, (1 << (self.h - 1)) - 1);
         // i + j from h to 2h - 2, and i - j from 1 to h - 1.
         (lines & side | (lines >> (2 * h + 1) & side) << (h - 1)) as u32
     }
 
+    /// The lines that tell most about who can meet whom: in each direction eight to each side of the long one, or where
+    /// an east queen may stand on that, sixteen with it in the middle.
+    pub(super) fn telling(self) -> Telling {
+        let gap = u32::from(self.mode != Mode::Open);
+        let around = |long: u32| [long.saturating_sub(8), long + gap];
+        // i + j = n - 1, and j - i = 0.
+        let ([a, b], [c, d]) = (around(self.n - 1 - self.h), around(3 * self.h));
+        Telling([a, b, c, d])
+    }
+
     /// The most central of the diagonals i + j that an east queen may stand on.
     pub(super) fn central(self) -> Central {
-        // Where east halves are few, more classes than this cost more than they save.
+        // Where east halves are few, more classes than this cost more than they save; and where there are so many that
+        // they are sorted by a tree, classes are of no use.
         let reach = match self.n {
-            ..17 => 0,
             17..19 => 1,
-            19..22 => 2,
-            _ => 3,
+            19..Self::TREE_FROM => 2,
+            _ => 0,
         };
         // i + j = n - 1 is the long diagonal, which is closed to the east except in the mode Open.
         let gap = u32::from(self.mode != Mode::Open);
         Central { first: self.n - 1 - reach - self.h, reach, gap }
+    }
+}
+
+/// Some 32 of a shape's lines, four times eight next to each other; a bit for each, in a word half as long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Telling([u32; 4]);
+
+impl Telling {
+    /// Of some lines, those that are among them.
+    #[inline(always)]
+    pub(super) fn of(self, lines: u64) -> u32 {
+        let [a, b, c, d] = self.0.map(|first| (lines >> first & 0xff) as u32);
+        a | b << 8 | c << 16 | d << 24
+    }
+
+    /// Which line a bit is for, as a bit number of [`Shape::square`].
+    pub(super) fn line(self, bit: u32) -> u32 {
+        self.0[(bit / 8) as usize] + bit % 8
     }
 }
 
@@ -161,7 +192,7 @@ pub(super) struct Central {
 
 impl Central {
     /// How many classes there are at most.
-    pub(super) const CLASSES: usize = 64;
+    pub(super) const CLASSES: usize = 16;
 
     /// How many classes there are.
     pub(super) fn classes(self) -> usize {
@@ -222,7 +253,7 @@ mod tests {
 
     #[test]
     fn words_clash_exactly_when_queens_do() {
-        for n in 8..=27 {
+        for n in 8..=28 {
             let modes: &[Mode] = if n % 2 == 0 { &[Mode::Even] } else { &[Mode::Open, Mode::Centre] };
             for shape in modes.iter().map(|&mode| Shape::new(mode, n)) {
                 let h = shape.h;
@@ -233,6 +264,10 @@ mod tests {
                     a.0.abs_diff(b.0) == a.1.abs_diff(b.1)
                         || shape.mode == Mode::Open && (ordered(a, b) || ordered(b, a))
                 };
+                let telling = shape.telling();
+                for bit in 0..32 {
+                    assert_eq!(telling.of(1 << telling.line(bit)) >> bit & 1, 1);
+                }
                 for (number, &quarter) in QUARTERS.iter().enumerate() {
                     for &other in &QUARTERS[number + 1..] {
                         for (i, j, a) in squares(shape, quarter) {

@@ -11,17 +11,18 @@
 
 use super::lanes::{Lanes, Numbers, X_BITS};
 use super::list::List;
+use super::plan::Window as Wanted;
 use super::quarter::{STRIDE, Table};
 use super::shape::Shape;
 use crate::queens::{Stop, Stopped};
 use std::ops::Range;
 
-/// How many x a window has at most, unless those of a single column set are more, which has at most six queens on as
-/// many columns, so 6! = 720. Half of the numbers that an item has room for.
+/// How many x a window has at most, unless those of a single column set are more: these are some hundreds, seven queens on
+/// as many columns at n = 28. Half of the numbers that an item has room for.
 const WINDOW: usize = 1 << (X_BITS - 1);
 
 /// How many y a batch has at most: as many as an item has numbers for. Those of a single column set never are, the most
-/// being the 73,712 ways to place 13 queens on 13 columns.
+/// being the 365,596 ways to place 14 queens on 14 columns.
 const MAX_Y: usize = 1 << (32 - X_BITS);
 
 /// How many x a window has at most where classes, and so batches, are few. Then it is better that the rows take little room.
@@ -54,8 +55,9 @@ pub(super) struct Batch {
     pub(super) class: usize,
     /// Its y, as places in their table.
     pub(super) ys: Range<usize>,
-    /// Its items in two lists, as their solutions may differ in what they stand for.
-    lists: [(Range<usize>, u64); 2],
+    /// Its items in two lists, as their solutions may differ in what they stand for; and the number of queens on long
+    /// diagonals, by which that is told.
+    lists: [(Range<usize>, usize); 2],
 }
 
 impl Items {
@@ -65,6 +67,7 @@ impl Items {
         lanes: L,
         shape: Shape,
         (x, y): (&Table, &Table),
+        wanted: Wanted,
         weights: [u64; 3],
         stop: &Stop,
     ) -> Result<(), Stopped> {
@@ -73,25 +76,27 @@ impl Items {
         self.all.clear();
         let bins = 2 * shape.central().classes();
         let window = if bins <= 8 { SMALL_WINDOW } else { WINDOW };
-        let ys = |sets: &Range<usize>, bin| y.places_in(bin, &(x.sets - sets.end..x.sets - sets.start));
-        let all_few = (0..bins).all(|bin| ys(&(0..x.sets), bin).len() <= MAX_Y);
+        let all = wanted.sets.slice(x.sets);
+        let ys = |sets: &Range<usize>, bin| wanted.ys.of(y.places_in(bin, &x.partners(sets)));
+        let all_few = (0..bins).all(|bin| ys(&all, bin).len() <= MAX_Y);
         let fits = |sets: &Range<usize>| {
             x.places(sets).len() <= window && (all_few || (0..bins).all(|bin| ys(sets, bin).len() <= MAX_Y))
         };
-        let mut first = 0;
-        while first < x.sets {
+        let mut first = all.start;
+        while first < all.end {
             let mut sets = first..first + 1;
-            while sets.end < x.sets && fits(&(first..sets.end + 1)) {
+            while sets.end < all.end && fits(&(first..sets.end + 1)) {
                 sets.end += 1;
             }
             first = sets.end;
             let xs = x.places(&sets);
+            debug_assert!(xs.len() <= 1 << X_BITS, "more x than items have numbers for");
             let first_batch = self.batches.len();
             for bin in 0..bins {
                 let mut batch = Batch { class: bin / 2, ys: ys(&sets, bin), lists: [(0..0, 0), (0..0, 0)] };
                 let longs = longs([weights[bin % 2], weights[bin % 2 + 1]]);
-                for (list, (long, weight)) in batch.lists.iter_mut().zip(longs).filter(|(_, (_, weight))| *weight != 0)
-                {
+                let lists = batch.lists.iter_mut().zip(longs);
+                for (queens, (list, long)) in (bin % 2..).zip(lists).filter(|(_, (_, long))| !long.is_empty()) {
                     let first = self.all.len();
                     let mut numbers = Numbers { y: 0, x: xs.start as u32 };
                     for ys in y.ys(batch.ys.clone()).chunks(YS) {
@@ -100,7 +105,7 @@ impl Items {
                         lanes.meet(ys, x.xs(long.clone()), numbers, &mut self.all);
                         numbers.y += ys.items.len() as u32;
                     }
-                    *list = (first..self.all.len(), weight);
+                    *list = (first..self.all.len(), queens);
                 }
                 if batch.lists.iter().any(|(list, _)| !list.is_empty()) {
                     self.batches.push(batch);
@@ -111,12 +116,12 @@ impl Items {
         Ok(())
     }
 
-    /// The items of a batch, and what their solutions stand for.
-    pub(super) fn of(&self, batch: &Batch) -> [(&[u32], u64); 2] {
-        [0, 1].map(|list| {
-            let (items, weight) = &batch.lists[list];
-            (self.all.as_slice().get(items.clone()).unwrap_or_default(), *weight)
-        })
+    /// The items of a batch, and the number of queens on long diagonals by which their weight is told.
+    pub(super) fn of(&self, batch: &Batch) -> [(&[u32], usize); 2] {
+        batch
+            .lists
+            .each_ref()
+            .map(|(items, queens)| (self.all.as_slice().get(items.clone()).unwrap_or_default(), *queens))
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -125,7 +130,13 @@ impl Items {
 }
 
 /// The lists that there must be, given what a solution stands for without and with an x on a long diagonal: which x are
-/// in each, as for [`Table::xs`], and what its solutions stand for.
-fn longs([off, on]: [u64; 2]) -> [(Range<usize>, u64); 2] {
-    if off == on { [(0..2, off), (0..0, 0)] } else { [(0..1, off), (1..2, on)] }
+/// in each, as for [`Table::xs`].
+fn longs(weights: [u64; 2]) -> [Range<usize>; 2] {
+    match weights {
+        [0, 0] => [0..0, 0..0],
+        [off, on] if off == on => [0..2, 0..0],
+        [0, _] => [0..0, 1..2],
+        [_, 0] => [0..1, 0..0],
+        _ => [0..1, 1..2],
+    }
 }

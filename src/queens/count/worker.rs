@@ -7,13 +7,14 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2::Avx2;
-use super::join::{Join, Order, Quarters};
+use super::join::{Join, Order};
 use super::lanes::{Lanes, Portable};
 use super::plain;
 use super::plan::{Counted, Plan, Task};
-use super::quarter::{Cut, Table};
+use super::quarter::Table;
 use super::shape::{Mode, Quarter, Shape};
 use super::symmetry::weights;
+use super::walk::Walk;
 use crate::queens::{Stop, Stopped, symmetry};
 use std::collections::HashMap;
 
@@ -27,12 +28,15 @@ pub enum Kernel {
     Portable,
 }
 
-/// Tables of the north are kept up to so many bytes, for the next task to find them.
-const KEEP: usize = 64 << 20;
+/// Tables of the north are kept up to so many bytes to each side, for the next task to find them.
+const KEEP: usize = 32 << 20;
+
+/// From this n on a row set is more than a few tasks, and its tables are much. Then none is kept that is not in use.
+const KEEP_BELOW: u32 = 25;
 
 /// If they are no more than so many bytes, they are kept when the section changes too: where they are as small as this, a
 /// thread that helps others out comes back to a section before long, and making them again is felt.
-const KEEP_LONGER: usize = 8 << 20;
+const KEEP_LONGER: usize = 4 << 20;
 
 /// Runs tasks of a plan, one at a time. Every thread has its own: it keeps tables that consecutive tasks share.
 #[derive(Debug)]
@@ -42,8 +46,12 @@ pub struct Worker {
     avx2: Option<Avx2>,
     #[cfg(not(target_arch = "x86_64"))]
     _kernel: Kernel,
-    tables: Tables,
+    west: Tables,
+    east: Tables,
     join: Join,
+    walk: Walk,
+    /// From which n on to walk instead of to join.
+    walk_from: u32,
 }
 
 impl Worker {
@@ -56,9 +64,18 @@ impl Worker {
             avx2: if kernel == Kernel::Best { Avx2::detect() } else { None },
             #[cfg(not(target_arch = "x86_64"))]
             _kernel: kernel, // there is one only
-            tables: Tables::default(),
+            west: Tables::new(Quarter::NorthWest, Quarter::SouthWest),
+            east: Tables::new(Quarter::NorthEast, Quarter::SouthEast),
             join: Join::new(),
+            walk: Walk::new(),
+            walk_from: Shape::TREE_FROM,
         }
+    }
+
+    /// One that joins where others would walk, or the other way around, with leaves of so many patterns.
+    #[cfg(test)]
+    pub(super) fn with_leaves(plan: &Plan, kernel: Kernel, walk_from: u32, leaf: usize) -> Self {
+        Self { walk: Walk::with_leaf(leaf), walk_from, ..Self::new(plan, kernel) }
     }
 
     /// What task `task` adds to the count it belongs to (see [`Plan::counted_by`]); 0 for a task that the plan does not
@@ -99,9 +116,20 @@ impl Worker {
                 continue;
             }
             let middle_north = shape.mode == Mode::Open && task.section.tie();
-            let order = Order { shape, weights, middle_north, part: task.part };
-            let quarters = self.tables.get(shape, (north, south), (task.east, task.west), stop)?;
-            sum += self.join.run(lanes, order, quarters, stop)?;
+            let rows = (north, south);
+            let order = Order { shape, rows, weights, middle_north, branch: task.branch, window: task.window };
+            if shape.n < self.walk_from {
+                let (west, east) = (self.west.get(shape, rows, stop)?, self.east.get(shape, rows, stop)?);
+                sum += self.join.run(lanes, order, west, east, stop)?;
+                continue;
+            }
+            if !self.walk.has(order) {
+                self.walk.list(lanes, order, self.east.get(shape, rows, stop)?, stop)?;
+            }
+            if shape.n >= KEEP_BELOW {
+                self.east.clear();
+            }
+            sum += self.walk.run(lanes, order, self.west.get(shape, rows, stop)?, stop)?;
         }
         Ok(sum)
     }
@@ -109,87 +137,100 @@ impl Worker {
     /// About how many bytes the worker holds.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.tables.bytes() + self.join.bytes()
+        self.west.bytes() + self.east.bytes() + self.join.bytes() + self.walk.bytes()
     }
 }
 
 /// A table, and which one it is.
 #[derive(Debug, Default)]
 struct Slot {
-    key: Option<(Quarter, u32, Cut)>,
+    key: Option<(Quarter, u32)>,
     table: Table,
 }
 
 impl Slot {
     /// Sees to it that the slot has the table of these rows.
-    fn fill(&mut self, shape: Shape, quarter: Quarter, rows: u32, cut: Cut, stop: &Stop) -> Result<(), Stopped> {
-        let key = Some((quarter, rows, cut));
+    fn fill(&mut self, shape: Shape, quarter: Quarter, rows: u32, stop: &Stop) -> Result<(), Stopped> {
+        let key = Some((quarter, rows));
         if self.key != key {
             *self = Self::default(); // frees the memory, and leaves nothing half done if stopped
-            *self = Self { table: Table::new(shape, quarter, rows, cut, stop)?, key };
+            *self = Self { table: Table::new(shape, quarter, rows, stop)?, key };
         }
         Ok(())
     }
 }
 
-/// The tables of the last row set, and of the north what there is room for: consecutive row sets have the south in
-/// common, and go through all the row sets of the north again and again.
-#[derive(Debug, Default)]
+/// The tables of one side: those of the last row set, and of the north what there is room for. Consecutive row sets have
+/// the south in common, and go through all the row sets of the north again and again.
+#[derive(Debug)]
 struct Tables {
+    /// Which quarters they are of, north and south.
+    quarters: [Quarter; 2],
     /// The section they are for: shape and number of west rows in the north.
     section: Option<(Shape, u32)>,
-    /// West and east.
-    south: [Slot; 2],
-    /// By the shape and the west rows: west and east. Only whole tables.
-    kept: HashMap<(Shape, u32), [Slot; 2]>,
+    south: Slot,
+    /// By the shape and the west rows. Only whole tables.
+    kept: HashMap<(Shape, u32), Slot>,
     /// How many bytes they are.
     kept_bytes: usize,
-    /// The latest tables that were too much to keep.
-    north: [Slot; 2],
+    /// The latest table that was too much to keep.
+    north: Slot,
 }
 
 impl Tables {
-    fn get(
-        &mut self,
-        shape: Shape,
-        (north, south): (u32, u32),
-        (east_cut, west_cut): (Cut, Cut),
-        stop: &Stop,
-    ) -> Result<Quarters<'_>, Stopped> {
+    fn new(north: Quarter, south: Quarter) -> Self {
+        Self {
+            quarters: [north, south],
+            section: None,
+            south: Slot::default(),
+            kept: HashMap::new(),
+            kept_bytes: 0,
+            north: Slot::default(),
+        }
+    }
+
+    /// Forgets all tables.
+    fn clear(&mut self) {
+        let [north, south] = self.quarters;
+        *self = Self::new(north, south);
+    }
+
+    /// The tables of the north and of the south, for these west rows.
+    fn get(&mut self, shape: Shape, (north, south): (u32, u32), stop: &Stop) -> Result<(&Table, &Table), Stopped> {
         let section = (shape, north.count_ones());
         if self.section != Some(section) {
-            let before = std::mem::replace(self, Self { section: Some(section), ..Self::default() });
-            if before.kept_bytes <= KEEP_LONGER {
-                (self.kept, self.kept_bytes) = (before.kept, before.kept_bytes);
+            let (kept, kept_bytes) = (std::mem::take(&mut self.kept), self.kept_bytes);
+            self.clear();
+            self.section = Some(section);
+            if kept_bytes <= KEEP_LONGER {
+                (self.kept, self.kept_bytes) = (kept, kept_bytes);
             }
         }
-        let all = (1 << shape.h) - 1;
-        // The middle row's queen is in the south-east.
-        let middle = if shape.mode == Mode::Open { 1 << shape.h } else { 0 };
-        let [south_west, south_east] = &mut self.south;
-        south_west.fill(shape, Quarter::SouthWest, south, west_cut, stop)?;
-        south_east.fill(shape, Quarter::SouthEast, all & !south | middle, Cut::NONE, stop)?;
+        let [north_quarter, south_quarter] = self.quarters;
+        let rows = |west: u32, quarter| {
+            let east = !west & ((1 << shape.h) - 1);
+            match quarter {
+                Quarter::NorthWest | Quarter::SouthWest => west,
+                Quarter::NorthEast => east,
+                // The middle row's queen is here.
+                Quarter::SouthEast if shape.mode == Mode::Open => east | 1 << shape.h,
+                Quarter::SouthEast => east,
+            }
+        };
+        self.south.fill(shape, south_quarter, rows(south, south_quarter), stop)?;
         if !self.kept.contains_key(&(shape, north)) {
-            let [north_west, north_east] = &mut self.north;
-            north_west.fill(shape, Quarter::NorthWest, north, Cut::NONE, stop)?;
-            north_east.fill(shape, Quarter::NorthEast, all & !north, east_cut, stop)?;
-            let bytes = north_west.table.bytes() + north_east.table.bytes();
-            if east_cut == Cut::NONE && self.kept_bytes + bytes <= KEEP {
+            self.north.fill(shape, north_quarter, rows(north, north_quarter), stop)?;
+            let bytes = self.north.table.bytes();
+            if shape.n < KEEP_BELOW && self.kept_bytes + bytes <= KEEP {
                 self.kept_bytes += bytes;
                 self.kept.insert((shape, north), std::mem::take(&mut self.north));
             }
         }
-        let [north_west, north_east] = self.kept.get(&(shape, north)).unwrap_or(&self.north);
-        let [south_west, south_east] = &self.south;
-        Ok(Quarters {
-            north_west: &north_west.table,
-            south_west: &south_west.table,
-            north_east: &north_east.table,
-            south_east: &south_east.table,
-        })
+        let north = self.kept.get(&(shape, north)).unwrap_or(&self.north);
+        Ok((&north.table, &self.south.table))
     }
 
     fn bytes(&self) -> usize {
-        self.kept_bytes + self.south.iter().chain(&self.north).map(|slot| slot.table.bytes()).sum::<usize>()
+        self.kept_bytes + self.south.table.bytes() + self.north.table.bytes()
     }
 }
