@@ -36,7 +36,12 @@ pub struct Metrics {
     pub connections: Gauge,
     searches: Family<One, Counter>,
     streams: Family<One, Counter>,
-    cache_hits: Family<One, Counter>,
+    /// First solutions that were known before they were asked for.
+    pub known_solutions: Counter,
+    /// Counts that were known before they were asked for.
+    pub known_counts: Counter,
+    /// The same of counts by the lecture's routine.
+    pub known_try_counts: Counter,
     searches_running: Gauge,
     searches_waiting: Gauge,
     jobs: Family<One, Gauge>,
@@ -95,6 +100,7 @@ pub struct Jobs {
 
 impl Default for Metrics {
     fn default() -> Self {
+        let cache_hits = Family::<One, Counter>::default();
         let mut all = Self {
             registry: Registry::default(),
             requests: Family::default(),
@@ -104,7 +110,9 @@ impl Default for Metrics {
             connections: Gauge::default(),
             searches: Family::default(),
             streams: Family::default(),
-            cache_hits: Family::default(),
+            known_solutions: cache_hits.get_or_create_owned(&[("kind", "solve")]),
+            known_counts: cache_hits.get_or_create_owned(&[("kind", "count")]),
+            known_try_counts: cache_hits.get_or_create_owned(&[("kind", "count_try")]),
             searches_running: Gauge::default(),
             searches_waiting: Gauge::default(),
             jobs: Family::default(),
@@ -123,7 +131,7 @@ impl Default for Metrics {
         all.register("nqueens_searches_waiting", about, all.searches_waiting.clone());
         all.register("nqueens_stream_ends", "Streams that ended, by reason", all.streams.clone());
         let about = "Answers that were known before they were asked for, by kind";
-        all.register("nqueens_cache_hits", about, all.cache_hits.clone());
+        all.register("nqueens_cache_hits", about, cache_hits);
         all.register("nqueens_jobs", "Long counts by state", all.jobs.clone());
         all.register("nqueens_job_tasks", "All tasks of a long count", all.tasks.clone());
         all.register("nqueens_job_tasks_done", "Finished tasks of a long count", all.tasks_done.clone());
@@ -202,11 +210,6 @@ impl Metrics {
     pub fn stream_ended(&self, reason: &'static str) {
         self.streams.get_or_create(&[("reason", reason)]).inc();
     }
-
-    /// An answer was known before it was asked for.
-    pub fn cache_hit(&self, kind: &'static str) {
-        self.cache_hits.get_or_create(&[("kind", kind)]).inc();
-    }
 }
 
 /// A search that has begun; counted when this is dropped.
@@ -276,7 +279,7 @@ mod tests {
         drop(metrics.search());
         metrics.search().ended(Outcome::TimeLimit);
         metrics.stream_ended("limit");
-        metrics.cache_hit("solve");
+        metrics.known_solutions.inc();
         let text = text(&metrics);
         for line in [
             "http_requests_total{route=\"/solve/{n}\",method=\"GET\",status=\"200\"} 2",

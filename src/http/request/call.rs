@@ -1,5 +1,6 @@
 //! What a handler needs to know of a request: its size, its parameters, its conditions. Parsed once, at the edge.
 
+use crate::compute::Failure;
 use crate::http::request::conditions::{Conditions, Current, Unmet};
 use crate::http::request::no_body::NoBody;
 use crate::http::response::Fact;
@@ -7,6 +8,7 @@ use crate::http::response::Problem;
 use crate::http::response::negotiate::{self, Format};
 use crate::http::state::App;
 use crate::queens::{Board, Size, Stop, Stopped};
+use crate::telemetry::metrics::Outcome;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::header::ACCEPT;
@@ -130,9 +132,24 @@ impl Call {
         T: Send + 'static,
         F: FnMut(&Stop) -> Result<T, Stopped> + Send + 'static,
     {
-        let limit = app.config.time_limit;
-        let found = app.pool.search(Some(self.deadline(limit)), search).await;
-        found.map_err(|failure| Problem::of_failure(failure, limit))
+        self.found(app, app.pool.search(Some(self.deadline(app.config.time_limit)), search)).await
+    }
+
+    /// What a search for this call finds. How it ends is counted; it counts as left where this is dropped before that.
+    ///
+    /// # Errors
+    /// As [`search`](Self::search).
+    pub async fn found<T>(&self, app: &App, search: impl Future<Output = Result<T, Failure>>) -> Result<T, Problem> {
+        let counted = app.metrics.search();
+        let found = search.await;
+        counted.ended(match &found {
+            Ok(_) => Outcome::Answered,
+            Err(Failure::Overloaded) => Outcome::Overloaded,
+            Err(Failure::TimeLimit) => Outcome::TimeLimit,
+            Err(Failure::ShuttingDown) => Outcome::Shutdown,
+            Err(Failure::Panicked(_)) => Outcome::Failed,
+        });
+        found.map_err(|failure| Problem::of_failure(failure, app.config.time_limit))
     }
 
     /// The answer that needs no search, to a call whose answer is `fact`: 304 where the caller has it already, 412

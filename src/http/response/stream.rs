@@ -4,9 +4,10 @@
 //! connection, and waits for the reader holding nothing but that: no parked thread and no queue, so a slow reader
 //! costs a few KiB and nobody else's turn. Its last line says whether it is whole, and if not, why.
 
-use crate::compute::{Failure, Pool, Rank, Standing};
+use crate::compute::{Failure, Rank, Standing};
 use crate::http::response::caching::Unknown;
 use crate::http::response::negotiate::Format;
+use crate::http::state::App;
 use crate::queens::{Stop, Stopped};
 use axum::body::Body;
 use axum::http::HeaderName;
@@ -32,7 +33,7 @@ pub trait Lines: Send + 'static {
 }
 
 /// An answer of at most `limit` lines by `lines`, ended at the deadline. With `head`, its headers alone.
-pub fn answer(pool: &Pool, lines: impl Lines, limit: u64, deadline: Instant, head: bool) -> Response {
+pub fn answer(app: &App, lines: impl Lines, limit: u64, deadline: Instant, head: bool) -> Response {
     let headers = [
         (CONTENT_TYPE, Format::Ndjson.content_type()),
         (CACHE_CONTROL, "no-store"),
@@ -43,8 +44,12 @@ pub fn answer(pool: &Pool, lines: impl Lines, limit: u64, deadline: Instant, hea
     let body = if head {
         Body::new(Unknown)
     } else {
-        let stream =
-            Stream { pool: pool.clone(), deadline, standing: None, lines: Filling { lines, limit, emitted: 0 } };
+        let stream = Stream {
+            ending: Ending { app: app.clone(), reason: "left" },
+            deadline,
+            standing: None,
+            lines: Filling { lines, limit, emitted: 0 },
+        };
         Body::from_stream(unfold(Some(stream), |stream| async move { stream?.next().await }))
     };
     (headers, body).into_response()
@@ -96,7 +101,7 @@ impl<L: Lines> Filling<L> {
 
 /// A stream between two buffers.
 struct Stream<L> {
-    pool: Pool,
+    ending: Ending,
     deadline: Instant,
     /// From the first buffer on.
     standing: Option<Standing>,
@@ -108,16 +113,16 @@ impl<L: Lines> Stream<L> {
     async fn next(mut self) -> Option<(Result<Vec<u8>, Failure>, Option<Self>)> {
         loop {
             let emitted = self.lines.emitted;
-            let standing = match self.standing.take().map_or_else(|| self.pool.admit(Rank::Stream), Ok) {
+            let standing = match self.standing.take().map_or_else(|| self.ending.app.pool.admit(Rank::Stream), Ok) {
                 Ok(standing) => standing,
-                Err(failure) => return Some((cut_short(failure, emitted), None)),
+                Err(failure) => return Some((self.ending.cut_short(failure, emitted), None)),
             };
             let lines = self.lines;
-            let turn = self.pool.turn(&standing, move |turn| lines.fill(turn.stop()));
+            let turn = self.ending.app.pool.turn(&standing, move |turn| lines.fill(turn.stop()));
             let outcome = timeout_at(self.deadline.into(), turn).await.unwrap_or(Err(Failure::TimeLimit));
             let (lines, mut buffer, end) = match outcome {
                 Ok(filled) => filled,
-                Err(failure) => return Some((cut_short(failure, emitted), None)),
+                Err(failure) => return Some((self.ending.cut_short(failure, emitted), None)),
             };
             let reason = match end {
                 End::Complete => None,
@@ -129,23 +134,42 @@ impl<L: Lines> Stream<L> {
                 }
                 End::More => return Some((Ok(buffer), Some(Self { standing: Some(standing), lines, ..self }))),
             };
+            self.ending.reason = reason.unwrap_or("complete");
             close(&mut buffer, lines.emitted, reason);
             return Some((Ok(buffer), None));
         }
     }
 }
 
-/// The end of a stream that gets no further turn.
-fn cut_short(failure: Failure, emitted: u64) -> Result<Vec<u8>, Failure> {
-    let reason = match failure {
-        Failure::TimeLimit => "time_limit",
-        Failure::ShuttingDown => "shutdown",
-        // Cut off without a closing record, so that it cannot be taken for whole.
-        Failure::Panicked(_) | Failure::Overloaded => return Err(failure),
-    };
-    let mut buffer = Vec::new();
-    close(&mut buffer, emitted, Some(reason));
-    Ok(buffer)
+/// Counts how a stream ended, when it is dropped.
+struct Ending {
+    app: App,
+    /// Nobody but its reader's leaving ends it without a reason.
+    reason: &'static str,
+}
+
+impl Ending {
+    /// The end of a stream that gets no further turn.
+    fn cut_short(&mut self, failure: Failure, emitted: u64) -> Result<Vec<u8>, Failure> {
+        self.reason = match failure {
+            Failure::TimeLimit => "time_limit",
+            Failure::ShuttingDown => "shutdown",
+            // Cut off without a closing record, so that it cannot be taken for whole.
+            Failure::Panicked(_) | Failure::Overloaded => {
+                self.reason = "failed";
+                return Err(failure);
+            }
+        };
+        let mut buffer = Vec::new();
+        close(&mut buffer, emitted, Some(self.reason));
+        Ok(buffer)
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.app.metrics.stream_ended(self.reason);
+    }
 }
 
 /// The record that closes a stream.

@@ -163,13 +163,13 @@ fn by_search_within(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, P
 }
 
 async fn by_search(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {
-    if app.runs.known(n).is_none() {
-        app.runs.fits(n)?;
+    if let Some(count) = app.runs.known(n) {
+        app.metrics.known_counts.inc();
+        return Ok(searched(n, count));
     }
-    let limit = app.config.time_limit;
-    let found = app.runs.count(n, call.deadline(Duration::ZERO), call.deadline(limit)).await;
-    let count = found.map_err(|failure| Problem::of_failure(failure, limit))?;
-    Ok(searched(n, count))
+    app.runs.fits(n)?;
+    let (since, deadline) = (call.deadline(Duration::ZERO), call.deadline(app.config.time_limit));
+    Ok(searched(n, call.found(app, app.runs.count(n, since, deadline)).await?))
 }
 
 fn searched(n: Size, count: Count) -> CountAnswer {
@@ -183,7 +183,7 @@ pub fn counted_json(n: Size, count: Count) -> String {
 }
 
 async fn by_try(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem> {
-    let limit = app.config.time_limit;
+    let deadline = call.deadline(app.config.time_limit);
     let pool = app.pool.clone();
     let mut search = Search::for_all(n);
     let search = || async move {
@@ -193,8 +193,13 @@ async fn by_try(app: &App, n: Size, call: &Call) -> Result<CountAnswer, Problem>
         };
         pool.search(None, to_the_end).await
     };
-    let found = app.try_counts.get(n.get(), call.deadline(limit), search).await;
-    let counted = found.map_err(|failure| Problem::of_failure(failure, limit))?;
+    let counted = match app.try_counts.known(n.get()) {
+        Some(known) => {
+            app.metrics.known_try_counts.inc();
+            known
+        }
+        None => call.found(app, app.try_counts.get(n.get(), deadline, search)).await?,
+    };
     Ok(CountAnswer { steps: Some(counted.steps.into()), ..CountAnswer::new(n, Method::Try, counted.count) })
 }
 

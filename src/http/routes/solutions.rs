@@ -77,7 +77,7 @@ pub async fn solutions(State(app): State<App>, n: RequestedSize, call: Call) -> 
     let solutions = solutions.ok_or_else(missing)?;
     if format == Format::Ndjson {
         let deadline = call.deadline(app.config.stream_time_limit);
-        return Ok(stream::answer(&app.pool, solutions, limit, deadline, call.is_head()));
+        return Ok(stream::answer(&app, solutions, limit, deadline, call.is_head()));
     }
     // Without commas: a list of tags has them between.
     let cursor = after.as_ref().map(|board| cursor(board.columns()).replace(',', ".")).unwrap_or_default();

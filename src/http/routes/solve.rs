@@ -175,7 +175,10 @@ pub async fn solve(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
 }
 
 async fn lookup(app: &App, n: Size, call: &Call) -> Result<Arc<Solved>, Problem> {
-    let limit = app.config.time_limit;
+    if let Some(known) = app.first_solutions.known(n.get()) {
+        app.metrics.known_solutions.inc();
+        return Ok(known);
+    }
     let pool = app.pool.clone();
     let mut search = Search::for_one(n);
     let search = || async move {
@@ -185,8 +188,7 @@ async fn lookup(app: &App, n: Size, call: &Call) -> Result<Arc<Solved>, Problem>
         };
         pool.search(None, to_the_first).await
     };
-    let found = app.first_solutions.get(n.get(), call.deadline(limit), search).await;
-    found.map_err(|failure| Problem::of_failure(failure, limit))
+    call.found(app, app.first_solutions.get(n.get(), call.deadline(app.config.time_limit), search)).await
 }
 
 /// From this size on a board by formula is written as it is sent.

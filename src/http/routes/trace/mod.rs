@@ -92,7 +92,7 @@ pub async fn trace(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
     let mut events = Events { walk: app.walks.of(n, all), kinds, arrays, from, cursor: None };
     if format == Format::Ndjson {
         let deadline = call.deadline(app.config.stream_time_limit);
-        return Ok(stream::answer(&app.pool, events, limit, deadline, call.is_head()));
+        return Ok(stream::answer(&app, events, limit, deadline, call.is_head()));
     }
     let fact = Fact::new(&format!("trace-{n}-{from}-{limit}-{arrays}-{all}-{names}"), format);
     if let Some(response) = call.without_body(&fact) {
