@@ -34,7 +34,7 @@ pub async fn count(settings: &config::Count, interrupted: impl Future) -> Result
         memory: surroundings::memory(),
         kernel: if settings.portable { Kernel::Portable } else { Kernel::Best },
     };
-    let runs = Runs::open(pool, settings_of_runs);
+    let runs = Runs::open(pool, &settings_of_runs);
     let refused = |refusal| match refusal {
         Refusal::Storage { reason, .. } => format!("the data directory cannot be used: {reason}"),
         Refusal::Memory { needed, limit, .. } => {

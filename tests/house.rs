@@ -67,7 +67,9 @@ fn used(code: &str, module: &[String]) -> BTreeSet<Vec<String>> {
     let mut found = BTreeSet::new();
     for (at, _) in code.match_indices("crate::").chain(code.match_indices("super::")) {
         let before = code[..at].chars().next_back().unwrap_or(' ');
-        if !(before.is_alphanumeric() || before == '_' || before == ':') {
+        // An inline module's look at the file that it stands in.
+        let own_file = code[at..].starts_with("super::*");
+        if !(own_file || before.is_alphanumeric() || before == '_' || before == ':') {
             collect(&code[at..], &[], module, &mut found);
         }
     }

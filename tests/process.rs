@@ -184,7 +184,9 @@ fn a_subcommand_does_not_look_at_the_services_variables() {
         assert_eq!(output.status.code(), Some(0), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
     let held = output(&["count", "8", "--data-dir", folder.text()]);
-    assert!(complaint(&held, 1).contains("data directory"));
+    let said = String::from_utf8_lossy(&held.stderr).into_owned();
+    assert_eq!(held.status.code(), Some(1), "{said}");
+    assert!(said.lines().last().is_some_and(|line| line.contains("data directory")), "{said}");
 }
 
 #[test]

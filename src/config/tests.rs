@@ -27,7 +27,7 @@ fn a_bad_value_is_one_line_and_exit_code_2() {
         ["--time-limit", "2h"],
         ["--max-try", "28"],
         ["--max-solve", "1000001"],
-        ["--max-job", "28"],
+        ["--max-job", "29"],
         ["--api-token", " "],
         ["--listen", "nowhere"],
         ["--cors-origin", "example.org/"],

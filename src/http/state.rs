@@ -88,7 +88,7 @@ impl App {
             ..runs::Settings::default()
         };
         Self(Arc::new(Inner {
-            runs: Runs::open(pool.clone(), settings),
+            runs: Runs::open(pool.clone(), &settings),
             first_solutions: Flights::default(),
             try_counts: Flights::default(),
             walks: Walks::default(),

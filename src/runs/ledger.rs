@@ -128,7 +128,7 @@ impl Ledger {
     /// What part of the work of `plan` is done, from 0 to 1.
     #[must_use]
     pub fn progress(&self, plan: &Plan) -> f64 {
-        self.ranges().map(|(from, part)| plan.work(&(from..part.to))).sum()
+        self.ranges().map(|(from, part)| plan.work(&(from..part.to))).fold(0.0, |sum, part| sum + part)
     }
 }
 

@@ -134,7 +134,7 @@ impl Watch {
             changed = self.access.changed() => changed,
         };
         if changed.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }
@@ -143,9 +143,9 @@ impl Runs {
     /// Runs on `pool`, with a home in the data directory or in memory. The directory is opened behind this, and its
     /// unfinished jobs go on when it is. Within a runtime.
     #[must_use]
-    pub fn open(pool: Pool, settings: Settings) -> Self {
+    pub fn open(pool: Pool, settings: &Settings) -> Self {
         let home = Box::new(Local::open(settings.data_dir.clone()));
-        Self::with_home(pool, home, &settings)
+        Self::with_home(pool, home, settings)
     }
 
     fn with_home(pool: Pool, home: Box<dyn Home>, settings: &Settings) -> Self {

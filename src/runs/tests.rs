@@ -111,7 +111,7 @@ fn total(n: u32) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn with_any_number_of_workers_every_size_is_counted_right() {
     for workers in 1..=3 {
-        let runs = Runs::open(Pool::new(workers, 1), Settings::default());
+        let runs = Runs::open(Pool::new(workers, 1), &Settings::default());
         for n in 1..=15 {
             let expected = published(size(n)).expect("published");
             let count = runs.count(size(n), Instant::now(), later()).await.expect("counted");

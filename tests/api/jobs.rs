@@ -183,7 +183,7 @@ async fn count_has_its_turn_though_a_job_of_the_same_size_waits_for_requests() {
 async fn a_request_and_a_job_wait_for_one_run_whoever_came_first() {
     let service = Service::start(Config { time_limit: Duration::from_secs(60), ..config() }).await;
     let (counted, job) = tokio::join!(service.get("/count/17"), async {
-        while service.metric("searches_running").await == 0.0 {
+        while service.metric("nqueens_searches_running").await == 0.0 {
             tokio::task::yield_now().await;
         }
         assert_eq!(service.put(17).await.status, 202);
@@ -353,10 +353,10 @@ async fn what_is_refused() {
         service.get(path).await.is_problem(status, name);
     }
     service.cancel(8).await.is_problem(404, "no-such-job");
-    let xml = [("accept", "application/xml")];
-    let problem = service.get_with("/jobs/8", &xml).await.is_problem(406, "not-acceptable");
+    let no_json = [("accept", "application/json;q=0")];
+    let problem = service.get_with("/jobs/8", &no_json).await.is_problem(406, "not-acceptable");
     assert!(!problem["detail"].to_string().contains("format="), "there is no such parameter here");
-    service.send(Method::PUT, "/jobs/8", &xml, "").await.is_problem(406, "not-acceptable");
+    service.send(Method::PUT, "/jobs/8", &no_json, "").await.is_problem(406, "not-acceptable");
     service.send(Method::PUT, "/jobs/8", &[], "{}").await.is_problem(400, "unexpected-body");
     let answer = service.send(Method::POST, "/jobs/8", &[], "").await;
     answer.is_problem(405, "method-not-allowed");

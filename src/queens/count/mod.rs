@@ -40,6 +40,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod cost;
 mod east;
 mod join;
 mod lanes;

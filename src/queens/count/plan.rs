@@ -15,10 +15,10 @@
 //! A ledger that keeps finished tasks relies on all of this staying as it is, so any change to it is a change of
 //! [`Plan::VERSION`]. That includes the order of the tables in `quarter`, as a part of a row set is a part of a table.
 
+use super::cost::{cost, risen};
 use super::quarter::Part;
 use super::shape::{Mode, Shape};
 use super::subsets::{binomial, subset};
-use super::work::{cost, risen};
 use crate::queens::{Size, symmetry};
 use std::ops::Range;
 

@@ -30,7 +30,7 @@ enum JobState {
 #[schema(as = Job)]
 pub struct JobAnswer {
     /// The size that is counted.
-    #[schema(minimum = 1, maximum = 27)]
+    #[schema(minimum = 1, maximum = 28)]
     n: u32,
     state: JobState,
     /// Finished tasks.

@@ -52,7 +52,7 @@ pub async fn list(State(app): State<App>, call: Call) -> Result<Response, Proble
 #[utoipa::path(
     get, path = "/jobs/{n}", tag = "jobs",
     params(
-        ("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27),
+        ("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 28),
         ("wait" = inline(Option<u64>), Query, description = "Wait up to so many seconds for a final state", minimum = 1, maximum = 60),
     ),
     responses(
@@ -86,7 +86,7 @@ pub async fn get(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 /// there is no new job.
 #[utoipa::path(
     put, path = "/jobs/{n}", tag = "jobs",
-    params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27)),
+    params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 28)),
     responses(
         (status = 200, description = "The job is done", body = JobAnswer, content_type = "application/json"),
         (status = 202, description = "The job is accepted; Location leads to it", body = JobAnswer,
@@ -115,7 +115,7 @@ pub async fn put(State(app): State<App>, n: RequestedSize, call: Call) -> Result
 /// What is finished is kept for a later PUT. As with PUT, the answer comes when that has been written down.
 #[utoipa::path(
     delete, path = "/jobs/{n}", tag = "jobs",
-    params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27)),
+    params(("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 28)),
     responses(
         (status = 200, description = "The job is cancelled", body = JobAnswer, content_type = "application/json"),
         JobChangeProblems,
@@ -144,7 +144,7 @@ pub async fn cancel(State(app): State<App>, n: RequestedSize, call: Call) -> Res
 #[utoipa::path(
     get, path = "/jobs/{n}/events", tag = "jobs",
     params(
-        ("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 27),
+        ("n" = u32, Path, description = "The board's size", minimum = 1, maximum = 28),
         ("Last-Event-ID" = inline(Option<String>), Header, description = "The last event seen, sent by a client that reconnects"),
         ("lastEventId" = inline(Option<String>), Query, description = "The same from a client that cannot set the header, which wins"),
     ),
