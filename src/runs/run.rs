@@ -77,7 +77,10 @@ impl Run {
             }
             (None, _) => {
                 self.left.cancel();
-                self.standing = None;
+                // Its lanes end in a moment; till then they are no question any more that takes room in the line.
+                if let Some(standing) = self.standing.take() {
+                    standing.set_rank(Rank::Background);
+                }
                 self.samples.clear();
             }
         }
