@@ -21,6 +21,10 @@ const HAND_IN: Duration = Duration::from_millis(100);
 /// The first time already after this, so that it is known soon whether there is work for more lanes.
 const FIRST: Duration = Duration::from_millis(2);
 
+/// Up to this size the whole is a matter of milliseconds and not cut up: it is done in a question's first turn or in its
+/// second, so before anything that takes long.
+const WHOLE: u32 = 14;
+
 /// What a lane works with.
 struct Hands {
     worker: Worker,
@@ -37,8 +41,8 @@ struct Hands {
 /// Runs tasks of size `n` until there is a reason to end.
 pub async fn run(inner: Arc<Inner>, plan: Plan, standing: Standing, left: CancellationToken) {
     let n = plan.size();
-    // Where the whole is a matter of milliseconds it is not cut up.
-    let mut most = if plan.tasks() == 1 { plan.all_tasks() } else { plan.all_tasks() / 16 + 1 };
+    let whole = n.get() <= WHOLE;
+    let mut most = if whole { plan.all_tasks() } else { plan.all_tasks() / 16 + 1 };
     let hands = Hands {
         worker: Worker::new(&plan, inner.kernel),
         tasks: 0..0,
@@ -76,7 +80,9 @@ pub async fn run(inner: Arc<Inner>, plan: Plan, standing: Standing, left: Cancel
             () = inner.must_yield(n) => Ok(()),
         };
         let mut hands = shared.lock().await; // free when the turn has really ended
-        most = hands.pace.saturating_mul(2).max(1);
+        if !whole {
+            most = hands.pace.saturating_mul(2).max(1);
+        }
         hands.take_home(&inner, n, most).await;
         match outcome {
             Ok(()) => {}

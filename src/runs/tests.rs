@@ -173,8 +173,9 @@ async fn when_the_last_one_leaves_it_pauses_and_the_next_one_goes_on_from_there(
 async fn a_job_that_is_cancelled_pauses_and_a_request_that_waits_for_it_does_not() {
     let (runs, hands) = watched(2, &Settings::default());
     runs.put(size(18), later()).await.expect("taken");
+    // What is finished is seen by its home a moment before it is told.
     until(|| hands.finished.load(Ordering::SeqCst) > 0).await;
-    assert_eq!(runs.get(size(18)).map(|job| job.map(|job| job.state)), Ok(Some(State::Running)));
+    until(|| runs.get(size(18)).is_ok_and(|job| job.is_some_and(|job| job.state == State::Running))).await;
     assert_eq!(runs.cancel(size(18), later()).await.map(|job| job.state), Ok(State::Cancelled));
     until(|| runs.0.table().runs.is_empty()).await;
     let paused = runs.get(size(18)).expect("known").expect("a job");

@@ -2,7 +2,7 @@
 //! what anyone can ask it, by relative addresses, and loads nothing from elsewhere.
 
 use crate::http::request::Call;
-use crate::http::response::{PlainProblems, Problem};
+use crate::http::response::{FileProblems, PlainProblems, Problem};
 use crate::http::routes::service;
 use crate::http::state::App;
 use axum::extract::rejection::PathRejection;
@@ -123,7 +123,7 @@ pub async fn page(State(app): State<App>, call: Call) -> Result<Response, Proble
         (status = 200, description = "The file", content(
             (String = "text/javascript"), (String = "text/css"), (String = "image/svg+xml"),
         )),
-        PlainProblems,
+        FileProblems,
     )
 )]
 pub async fn file(file: Result<Path<String>, PathRejection>, call: Call) -> Result<Response, Problem> {

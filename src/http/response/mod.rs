@@ -11,7 +11,7 @@ pub mod stream;
 pub use caching::Fact;
 pub use negotiate::{BoardFormat, Format, JsonFormat, ListFormat};
 pub use problem::Problem;
-pub use problems::{BodyProblems, JobChangeProblems, JobProblems, PlainProblems, Problems};
+pub use problems::{BodyProblems, FileProblems, JobChangeProblems, JobProblems, PlainProblems, Problems};
 
 use serde::Serialize;
 

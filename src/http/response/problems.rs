@@ -67,6 +67,15 @@ impl IntoResponses for PlainProblems {
     }
 }
 
+/// The errors of a route of files.
+pub struct FileProblems;
+
+impl IntoResponses for FileProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        problems(&[404])
+    }
+}
+
 /// What any request may be answered with.
 const ANY: [u16; 7] = [400, 405, 408, 412, 500, 501, 503];
 
