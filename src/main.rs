@@ -49,9 +49,11 @@ fn serve(mut config: Config) -> ExitCode {
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(config.listen).await.map_err(|error| (config.listen, error))?;
         let address = listener.local_addr().unwrap_or(config.listen);
+        // Before anybody can know that it runs, and end it.
+        let ends = Ends::watch();
         tracing::info!(%address, workers = config.workers(), version = env!("CARGO_PKG_VERSION"), "listening");
         let shutdown = Shutdown::default();
-        let signals = tokio::spawn(watch_signals(shutdown.clone()));
+        let signals = tokio::spawn(watch_signals(ends, shutdown.clone()));
         server::run(listener, config, logs.access(), shutdown.clone()).await;
         Ok(if shutdown.second.is_cancelled() { signals.await.ok() } else { None })
     });
@@ -130,8 +132,8 @@ fn first_signal() -> impl Future<Output = ()> {
 
 /// The first signal asks for an orderly end, the second for one that waits for nobody but the data directory, the third
 /// ends at once. Gives the number of the second.
-async fn watch_signals(shutdown: Shutdown) -> i32 {
-    let mut ends = match Ends::watch() {
+async fn watch_signals(ends: Result<Ends, std::io::Error>, shutdown: Shutdown) -> i32 {
+    let mut ends = match ends {
         Ok(ends) => ends,
         Err(error) => {
             tracing::error!(%error, "cannot watch for signals; only a kill ends this process");
