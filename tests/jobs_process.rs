@@ -114,7 +114,7 @@ fn done(job: &Value) -> u64 {
 
 /// A disk that syncs as a file says: slowly (8 seconds each time), not at all for want of room, or as ever.
 struct Disk {
-    library: PathBuf,
+    preload: PathBuf,
     mood: PathBuf,
 }
 
@@ -140,11 +140,11 @@ impl Disk {
 
     fn new(folder: &Folder) -> Self {
         std::fs::create_dir_all(&folder.0).expect("a folder");
-        let [source, library, mood] = ["disk.c", "disk.so", "mood"].map(|name| folder.0.join(name));
+        let [source, preload, mood] = ["disk.c", "disk.so", "mood"].map(|name| folder.0.join(name));
         std::fs::write(&source, Self::SOURCE).expect("written");
-        let made = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl").status();
+        let made = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&preload, &source]).arg("-ldl").status();
         assert!(made.expect("a C compiler, which the linker is part of").success());
-        Self { library, mood }
+        Self { preload, mood }
     }
 
     fn is(&self, mood: &str) {
@@ -152,7 +152,7 @@ impl Disk {
     }
 
     fn under(&self, command: &mut Command) {
-        command.env("LD_PRELOAD", &self.library).env("NQUEENS_TEST_DISK", &self.mood);
+        command.env("LD_PRELOAD", &self.preload).env("NQUEENS_TEST_DISK", &self.mood);
     }
 }
 
