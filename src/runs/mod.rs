@@ -293,6 +293,7 @@ impl Runs {
         let granted = tokio::spawn(async move {
             let granted = inner.home.grant(n, wish, deadline).await;
             inner.review(n);
+            inner.news.notify_one();
             granted
         });
         Ok(granted.await.map_err(|_| Refusal::Ending)??)

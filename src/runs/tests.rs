@@ -187,6 +187,15 @@ async fn a_job_that_is_cancelled_pauses_and_a_request_that_waits_for_it_does_not
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_running_job_says_how_long_it_will_take_yet() {
+    let (runs, _) = watched(2, &Settings::default());
+    runs.put(size(20), later()).await.expect("taken");
+    until(|| runs.get(size(20)).is_ok_and(|job| job.is_some_and(|job| job.eta_seconds.is_some()))).await;
+    runs.cancel(size(20), later()).await.expect("cancelled");
+    until(|| runs.0.table().runs.is_empty()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn in_trouble_jobs_wait_and_go_on_and_requests_are_answered() {
     let (runs, hands) = watched(2, &Settings::default());
     runs.put(size(18), later()).await.expect("taken");

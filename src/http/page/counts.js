@@ -125,8 +125,8 @@ export function open() {
  * @param {(n: number, method: 'PUT' | 'DELETE') => void} change
  */
 function row(n, change) {
-  const here = h('td', { class: 'here' });
-  const [published, fundamental, half, quarter] = [h('td'), h('td'), h('td'), h('td')];
+  const here = cell('here');
+  const [published, fundamental, half, quarter] = [cell('published'), cell('fundamental'), cell('half'), cell('quarter')];
   const state = h('span', { class: 'state' });
   const bar = h('progress', { max: 1, value: 0, 'aria-label': t('counts.progress', { n }) });
   const left = h('span', { class: 'note left' });
@@ -178,6 +178,14 @@ function row(n, change) {
     if (typeof known?.cpu_seconds === 'number') told.push(t('counts.cpu', { time: duration(known.cpu_seconds) }));
     write(record, told.join(' · '));
   }
+}
+
+/**
+ * A cell that names its column, for screens that are too narrow for columns.
+ * @param {'here' | 'published' | 'fundamental' | 'half' | 'quarter'} column
+ */
+function cell(column) {
+  return h('td', { class: column, 'data-label': t(`counts.${column}`) });
 }
 
 /** @param {string} text */
