@@ -74,3 +74,46 @@ impl Events {
         Some((Event::default().id(id).json_data(JobAnswer::from(&job)), self))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::telemetry::AccessLog;
+    use axum::body::Body;
+    use http_body_util::BodyExt as _;
+    use std::time::Instant as RealInstant;
+    use tokio::time::Instant;
+
+    /// The next piece of the stream, and how long it took by the runtime's clock, which goes on only where everybody waits.
+    async fn next(body: &mut Body) -> (String, Duration) {
+        let begun = Instant::now();
+        let piece = body.frame().await.expect("a piece").expect("no error").into_data().expect("data");
+        (String::from_utf8(piece.to_vec()).expect("text"), begun.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn events_keep_apart_and_silence_is_broken_by_a_comment() {
+        let config = Config { max_job: 12, ..Config::default() };
+        let app = crate::http::open(config, AccessLog::off());
+        let n = Size::new(20).expect("a size");
+        let later = RealInstant::now() + Duration::from_secs(60);
+        app.runs.put(n, later).await.expect("taken"); // and it waits, since it is above the cap
+        let mut body = answer(&app, n).into_body();
+        let (first, took) = next(&mut body).await;
+        assert!(first.contains(r#""state":"queued""#) && took < PAUSE, "{first} {took:?}");
+
+        let (comment, took) = next(&mut body).await;
+        assert_eq!((comment.as_str(), took), (": still here\n\n", HEARTBEAT));
+
+        // What changes right after an event is told a pause later.
+        app.runs.cancel(n, later).await.expect("cancelled");
+        app.runs.put(n, later).await.expect("taken");
+        let (second, _) = next(&mut body).await;
+        assert!(second.contains(r#""state":"queued""#), "{second}");
+        app.runs.cancel(n, later).await.expect("cancelled");
+        let (last, took) = next(&mut body).await;
+        assert!(last.contains("id: cancelled") && took >= PAUSE, "{last} {took:?}");
+        assert!(body.frame().await.is_none());
+    }
+}
