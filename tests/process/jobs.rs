@@ -1,111 +1,23 @@
 //! Long counts through kills, stops and restarts of the process.
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
+use crate::service::{Folder, QUIET, Service, program};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A folder that is gone at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nqueens-process-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
-    }
+/// A service with so many workers and its jobs in a folder.
+fn start(folder: &Path, workers: u64) -> Service {
+    start_with(folder, workers, |_| {})
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-struct Service {
-    child: Child,
-    log: BufReader<ChildStderr>,
-    address: String,
-}
-
-impl Service {
-    fn start(folder: &Path, workers: u64) -> Self {
-        Self::start_with(folder, workers, |_| {})
-    }
-
-    fn start_with(folder: &Path, workers: u64, more: impl FnOnce(&mut Command)) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nqueens"));
-        command.args(["--listen", "127.0.0.1:0", "--log", "json", "--access-log", "off", "--data-dir"]).arg(folder);
-        command.args(["--workers", &workers.to_string()]).env("RUST_LOG", "info").stderr(Stdio::piped());
-        more(&mut command);
-        let mut child = command.spawn().expect("it starts");
-        let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
-        let mut line = String::new();
-        log.read_line(&mut line).expect("a line");
-        let line: Value = serde_json::from_str(&line).expect("a JSON line");
-        Self { child, log, address: line["address"].as_str().expect("an address").to_owned() }
-    }
-
-    fn ask(&self, method: &str, path: &str) -> BufReader<TcpStream> {
-        let mut stream = TcpStream::connect(&self.address).expect("a connection");
-        write!(stream, "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").expect("written");
-        BufReader::new(stream)
-    }
-
-    fn answer(&self, method: &str, path: &str) -> Value {
-        let mut answer = String::new();
-        self.ask(method, path).read_to_string(&mut answer).expect("an answer");
-        let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
-        serde_json::from_str(body).unwrap_or_else(|_| panic!("no JSON: {answer}"))
-    }
-
-    /// The job after each of the next `events` events, with when it came; fewer if it ends.
-    fn watch(&self, n: u32, events: usize) -> Vec<(Instant, Value)> {
-        let lines = self.ask("GET", &format!("/jobs/{n}/events")).lines().map(|line| line.expect("a line"));
-        let data = lines.filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok());
-        data.map(|job| (Instant::now(), job)).take(events).collect()
-    }
-
-    fn end(mut self) -> (Option<i32>, String) {
-        let mut log = String::new();
-        self.log.read_to_string(&mut log).expect("text");
-        (self.child.wait().expect("it ends").code(), log)
-    }
-
-    fn signal(&self) {
-        let kill = Command::new("kill").args(["-s", "TERM", &self.child.id().to_string()]).status().expect("kill");
-        assert!(kill.success());
-    }
-
-    fn terminate(self) -> (Option<i32>, String) {
-        self.signal();
-        self.end()
-    }
-
-    /// The job once it is as it should be.
-    fn until(&self, n: u32, what: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        loop {
-            let job = self.answer("GET", &format!("/jobs/{n}"));
-            if what(&job) {
-                return job;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(120), "it never was so: {job}");
-            std::thread::yield_now();
-        }
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn start_with(folder: &Path, workers: u64, more: impl FnOnce(&mut Command)) -> Service {
+    let mut command = program(&[&QUIET[..], &["--access-log", "off", "--data-dir"]].concat());
+    command.arg(folder).args(["--workers", &workers.to_string()]);
+    more(&mut command);
+    Service::of(&mut command)
 }
 
 fn done(job: &Value) -> u64 {
@@ -139,8 +51,8 @@ impl Disk {
     "#;
 
     fn new(folder: &Folder) -> Self {
-        std::fs::create_dir_all(&folder.0).expect("a folder");
-        let [source, preload, mood] = ["disk.c", "disk.so", "mood"].map(|name| folder.0.join(name));
+        std::fs::create_dir_all(folder.path()).expect("a folder");
+        let [source, preload, mood] = ["disk.c", "disk.so", "mood"].map(|name| folder.path().join(name));
         std::fs::write(&source, Self::SOURCE).expect("written");
         let made = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&preload, &source]).arg("-ldl").status();
         assert!(made.expect("a C compiler, which the linker is part of").success());
@@ -166,8 +78,8 @@ fn killed_at_random_moments_it_ends_with_the_exact_count() {
     let mut random = ChaCha8Rng::seed_from_u64(u64::from(std::process::id()));
     let mut at_least = 0;
     for _ in 0..kills {
-        let mut service = Service::start(&folder.0, 1 + random.next_u64() % 3);
-        let found = service.answer("PUT", &format!("/jobs/{n}"));
+        let mut service = start(folder.path(), 1 + random.next_u64() % 3);
+        let found = service.json("PUT", &format!("/jobs/{n}"));
         assert!(found["state"] == "done" || done(&found) >= at_least, "{found}, not {at_least}");
         let seen = service.watch(n, 2 + random.next_u64() as usize % 7);
         service.child.kill().expect("killed");
@@ -175,16 +87,16 @@ fn killed_at_random_moments_it_ends_with_the_exact_count() {
         let written = seen.iter().rfind(|(at, _)| at.elapsed() > Duration::from_millis(1800));
         at_least = written.map_or(0, |(_, job)| done(job)).max(done(&found)).max(at_least);
     }
-    let service = Service::start(&folder.0, 2);
-    let found = service.answer("PUT", &format!("/jobs/{n}"));
+    let service = start(folder.path(), 2);
+    let found = service.json("PUT", &format!("/jobs/{n}"));
     assert!(found["state"] == "done" || done(&found) >= at_least, "{found}, not {at_least}");
     let (_, last) = service.watch(n, usize::MAX).pop().expect("an event");
     assert_eq!((&last["state"], last["count"].as_u64()), (&"done".into(), Some(expected)), "{last}");
-    assert_eq!(service.answer("GET", &format!("/count/{n}"))["method"], "search");
+    assert_eq!(service.json("GET", &format!("/count/{n}"))["method"], "search");
     drop(service);
     let (code, log) = {
-        let service = Service::start(&folder.0, 2);
-        assert_eq!(service.answer("GET", &format!("/count/{n}"))["count"].as_u64(), Some(expected));
+        let service = start(folder.path(), 2);
+        assert_eq!(service.json("GET", &format!("/count/{n}"))["count"].as_u64(), Some(expected));
         service.terminate()
     };
     assert!(code == Some(0) && !log.contains("set aside"), "{log}");
@@ -193,14 +105,14 @@ fn killed_at_random_moments_it_ends_with_the_exact_count() {
 #[test]
 fn an_orderly_end_loses_nothing() {
     let folder = Folder::new("ended");
-    let service = Service::start(&folder.0, 2);
-    service.answer("PUT", "/jobs/20");
+    let service = start(folder.path(), 2);
+    service.json("PUT", "/jobs/20");
     let (_, seen) = service.watch(20, 4).pop().expect("an event");
-    let before = service.answer("GET", "/jobs/20");
+    let before = service.json("GET", "/jobs/20");
     let (code, log) = service.terminate();
     assert!(code == Some(0) && !log.contains("ERROR"), "{log}");
-    let service = Service::start(&folder.0, 3);
-    let after = service.answer("GET", "/jobs/20");
+    let service = start(folder.path(), 3);
+    let after = service.json("GET", "/jobs/20");
     assert!(done(&seen) > 0 && done(&after) >= done(&before), "{before} {after}");
     assert!(matches!(after["state"].as_str(), Some("queued" | "running")), "{after}");
 }
@@ -210,8 +122,8 @@ fn two_signals_at_once_lose_no_finished_task() {
     let folder = Folder::new("twice");
     let mut at_least = 0;
     for _ in 0..3 {
-        let service = Service::start(&folder.0, 2);
-        service.answer("PUT", "/jobs/20");
+        let service = start(folder.path(), 2);
+        service.json("PUT", "/jobs/20");
         let before = service.until(20, |job| done(job) >= at_least + 20);
         at_least = done(&before);
         let pid = service.child.id();
@@ -221,22 +133,22 @@ fn two_signals_at_once_lose_no_finished_task() {
         // Two that come at the same moment may be one.
         assert!(matches!(code, Some(0 | 143)) && !log.contains("are lost"), "{code:?} {log}");
     }
-    let service = Service::start(&folder.0, 1);
-    let after = service.answer("GET", "/jobs/20");
+    let service = start(folder.path(), 1);
+    let after = service.json("GET", "/jobs/20");
     assert!(done(&after) >= at_least, "{after}, not {at_least}");
 }
 
 #[test]
 fn the_new_process_of_a_rolling_restart_takes_the_folder_and_its_jobs_over() {
     let folder = Folder::new("rolling");
-    let first = Service::start(&folder.0, 1);
-    first.answer("PUT", "/jobs/20");
+    let first = start(folder.path(), 1);
+    first.json("PUT", "/jobs/20");
     let before = first.until(20, |job| done(job) > 2);
-    let second = Service::start(&folder.0, 1);
-    let refused = second.answer("PUT", "/jobs/12");
+    let second = start(folder.path(), 1);
+    let refused = second.json("PUT", "/jobs/12");
     assert_eq!(refused["type"], "urn:nqueens:problem:storage-unavailable");
     assert!(refused["detail"].as_str().is_some_and(|detail| detail.contains("another process holds it open")));
-    assert_eq!(second.answer("GET", "/count/8")["count"], 92);
+    assert_eq!(second.json("GET", "/count/8")["count"], 92);
     assert_eq!(first.terminate().0, Some(0));
     let after = second.until(20, |job| done(job) > done(&before));
     assert!(after["state"] == "running" && after["durable"] == true, "{after}");
@@ -251,15 +163,15 @@ fn a_disk_that_hangs_holds_up_nobody() {
     let disk = Disk::new(&folder);
     disk.is("slow");
     let begun = Instant::now();
-    let service = Service::start_with(&folder.0.join("data"), 1, |command| {
+    let service = start_with(&folder.path().join("data"), 1, |command| {
         disk.under(command);
         command.args(["--time-limit", "1s", "--drain", "1s"]);
     });
-    assert_eq!(service.answer("GET", "/count/8")["count"], 92);
+    assert_eq!(service.json("GET", "/count/8")["count"], 92);
     assert!(begun.elapsed() < Duration::from_secs(6), "the start has waited for the disk");
     for method in ["GET", "PUT", "DELETE"] {
         let begun = Instant::now();
-        assert_eq!(service.answer(method, "/jobs/12")["type"], "urn:nqueens:problem:storage-unavailable");
+        assert_eq!(service.json(method, "/jobs/12")["type"], "urn:nqueens:problem:storage-unavailable");
         assert!(begun.elapsed() < Duration::from_secs(6), "{method} has waited for the disk");
     }
     let begun = Instant::now();
@@ -269,8 +181,8 @@ fn a_disk_that_hangs_holds_up_nobody() {
     assert!(last.contains("are lost") && last.contains("\"tasks\":"), "{log}");
     // Nothing that was answered 503 has been done.
     disk.is("well");
-    let service = Service::start(&folder.0.join("data"), 1);
-    assert_eq!(service.answer("GET", "/jobs")["jobs"], Value::Array(Vec::new()));
+    let service = start(&folder.path().join("data"), 1);
+    assert_eq!(service.json("GET", "/jobs")["jobs"], Value::Array(Vec::new()));
 }
 
 #[test]
@@ -278,16 +190,16 @@ fn while_the_disk_is_full_jobs_wait_and_then_go_on() {
     let folder = Folder::new("full");
     let disk = Disk::new(&folder);
     disk.is("well");
-    let service = Service::start_with(&folder.0.join("data"), 2, |command| disk.under(command));
-    service.answer("PUT", "/jobs/20");
+    let service = start_with(&folder.path().join("data"), 2, |command| disk.under(command));
+    service.json("PUT", "/jobs/20");
     service.until(20, |job| done(job) > 2);
     disk.is("full");
     let waits = service.until(20, |job| job["state"] == "queued");
     assert!(waits["reason"].as_str().is_some_and(|reason| reason.contains("No space left")), "{waits}");
     for method in ["PUT", "DELETE"] {
-        assert_eq!(service.answer(method, "/jobs/20")["type"], "urn:nqueens:problem:storage-unavailable");
+        assert_eq!(service.json(method, "/jobs/20")["type"], "urn:nqueens:problem:storage-unavailable");
     }
-    assert_eq!(service.answer("GET", "/count/9")["count"], 352);
+    assert_eq!(service.json("GET", "/count/9")["count"], 352);
     assert_eq!(service.until(9, |job| job["state"] == "done")["durable"], false);
     disk.is("well");
     let goes_on = service.until(20, |job| done(job) > done(&waits));

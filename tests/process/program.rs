@@ -1,93 +1,15 @@
-//! The program as a process: exit codes, signals, the health check, its log.
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
+//! Exit codes, signals, the health check, the log.
 
+use crate::service::{Folder, QUIET, Service, program};
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-fn program(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nqueens"));
-    command.args(words).env("RUST_LOG", "info");
-    command
-}
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 fn output(words: &[&str]) -> Output {
     program(words).output().expect("it runs")
-}
-
-/// On a free port, which is told in the first line of the log.
-const QUIET: [&str; 4] = ["--listen", "127.0.0.1:0", "--log", "json"];
-
-/// A running service and the rest of its log.
-struct Service {
-    child: Child,
-    log: BufReader<ChildStderr>,
-    address: String,
-}
-
-impl Service {
-    fn start(words: &[&str]) -> Self {
-        Self::of(&mut program(&[&QUIET, words].concat()))
-    }
-
-    /// The program with [`QUIET`] among its words, perhaps started by another that gives its process away.
-    fn of(command: &mut Command) -> Self {
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        let mut child = child.expect("it starts");
-        let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
-        let mut line = String::new();
-        log.read_line(&mut line).expect("a line");
-        let line: serde_json::Value = serde_json::from_str(&line).expect("a JSON line");
-        assert_eq!(line["message"], "listening");
-        Self { child, log, address: line["address"].as_str().expect("an address").to_owned() }
-    }
-
-    fn signal(&self, name: &str) {
-        let kill = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().expect("kill");
-        assert!(kill.success());
-    }
-
-    /// Sends a request on a connection of its own, which is left open.
-    fn ask(&self, path: &str) -> TcpStream {
-        let mut stream = TcpStream::connect(&self.address).expect("a connection");
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").expect("written");
-        stream
-    }
-
-    fn answer(&self, path: &str) -> String {
-        let mut answer = String::new();
-        self.ask(path).read_to_string(&mut answer).expect("an answer");
-        answer
-    }
-
-    /// The exit code, within the given time.
-    fn exit_code(&mut self, within: Duration) -> Option<i32> {
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
-                return status.code();
-            }
-            assert!(begun.elapsed() < within, "still running after {within:?}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    fn rest_of_log(&mut self) -> Vec<serde_json::Value> {
-        let mut text = String::new();
-        self.log.read_to_string(&mut text).expect("text");
-        text.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 #[test]
@@ -131,9 +53,9 @@ fn variables() -> Vec<String> {
 fn a_variable_that_is_set_but_empty_counts_as_unset() {
     let empty = || variables().into_iter().chain(["RUST_LOG".to_owned()]).map(|name| (name, ""));
     let service = Service::of(program(&QUIET).envs(empty())); // which reads its first line, so that is there
-    assert!(service.answer("/jobs").starts_with("HTTP/1.1 200"));
+    assert!(service.get("/jobs").starts_with("HTTP/1.1 200"));
     let by_subcommand = Service::of(program(&[&["serve"], &QUIET[..]].concat()).envs(empty()));
-    assert!(by_subcommand.answer("/healthz").starts_with("HTTP/1.1 200"));
+    assert!(by_subcommand.get("/healthz").starts_with("HTTP/1.1 200"));
     for words in [&["count", "8"][..], &["healthcheck", "--listen", &service.address], &["openapi"]] {
         let output = program(words).envs(empty()).output().expect("it runs");
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -199,27 +121,6 @@ fn a_list_of_origins_may_have_spaces_and_commas_too_many() {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
         assert!(answer.contains(&format!("access-control-allow-origin: {origin}\r\n")), "{answer}");
-    }
-}
-
-/// A folder that is gone when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nqueens-process-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("made");
-        Self(path)
-    }
-
-    fn text(&self) -> &str {
-        self.0.to_str().expect("text")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -332,8 +233,8 @@ fn the_health_check_tells_by_its_exit_code() {
 fn either_signal_ends_a_heavy_count_in_order() {
     for signal in ["TERM", "INT"] {
         let mut service = Service::start(&["--max-count", "27"]);
-        let mut heavy = service.ask("/count/27");
-        while service.answer("/metrics").contains("nqueens_searches_running 0") {}
+        let mut heavy = service.ask("GET", "/count/27");
+        while service.get("/metrics").contains("nqueens_searches_running 0") {}
         service.signal(signal);
         assert_eq!(service.exit_code(Duration::from_secs(3)), Some(0));
         let mut answer = String::new();
@@ -360,7 +261,7 @@ fn a_hang_up_is_an_orderly_end_unless_it_was_ignored_at_the_start() {
     for starter in [&["nohup"][..], &["env", "--ignore-signal=HUP"]] {
         let mut service = Service::of(&mut started_by(starter, &QUIET));
         service.signal("HUP");
-        assert!(service.answer("/readyz").starts_with("HTTP/1.1 200"));
+        assert!(service.get("/readyz").starts_with("HTTP/1.1 200"));
         service.signal("TERM");
         assert_eq!(service.exit_code(Duration::from_secs(10)), Some(0));
     }
@@ -372,7 +273,7 @@ fn a_count_that_its_terminal_leaves_says_so() {
     let folder = Folder::new("hang-up");
     let mut command = started_by(&["env", "--default-signal=HUP"], &[&words[..], &[folder.text()]].concat());
     let child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
-    while !folder.0.join("nqueens.redb").exists() {
+    while !folder.path().join("nqueens.redb").exists() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let hung_up = Command::new("kill").args(["-s", "HUP", &child.id().to_string()]).status().expect("kill");
@@ -388,8 +289,8 @@ fn a_limit_on_the_sizes_of_files_makes_a_folder_unusable_and_no_more() {
     let folder = Folder::new("file-limit");
     let data = ["--data-dir", folder.text()];
     let mut service = Service::of(&mut started_by(SMALL_FILES, &[&QUIET, &data[..]].concat()));
-    assert!(service.answer("/solve/8").starts_with("HTTP/1.1 200"));
-    assert!(service.answer("/jobs").starts_with("HTTP/1.1 503"));
+    assert!(service.get("/solve/8").starts_with("HTTP/1.1 200"));
+    assert!(service.get("/jobs").starts_with("HTTP/1.1 503"));
     service.signal("TERM");
     assert_eq!(service.exit_code(Duration::from_secs(10)), Some(0));
 
@@ -401,7 +302,8 @@ fn a_limit_on_the_sizes_of_files_makes_a_folder_unusable_and_no_more() {
 #[test]
 fn a_log_that_may_not_grow_ends_nothing() {
     let folder = Folder::new("full-log");
-    let log = folder.0.join("log");
+    std::fs::create_dir_all(folder.path()).expect("a folder");
+    let log = folder.path().join("log");
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
     let address = format!("127.0.0.1:{port}");
     let mut command = started_by(SMALL_FILES, &["--listen", &address, "--log", "json"]);
@@ -530,11 +432,11 @@ fn colours_in_a_pipe_are_for_who_demands_them() {
 fn a_second_signal_ends_at_once() {
     let mut service = Service::start(&["--drain", "1m"]);
     // A reader that does not read keeps the drain waiting.
-    let mut slow = service.ask("/solve/1000000");
+    let mut slow = service.ask("GET", "/solve/1000000");
     let mut byte = [0];
     slow.read_exact(&mut byte).expect("it begins");
     service.signal("TERM");
-    while !service.answer("/readyz").starts_with("HTTP/1.1 503") {}
+    while !service.get("/readyz").starts_with("HTTP/1.1 503") {}
     service.signal("TERM");
     assert_eq!(service.exit_code(Duration::from_secs(1)), Some(128 + 15));
 }
@@ -542,16 +444,16 @@ fn a_second_signal_ends_at_once() {
 #[test]
 fn one_access_line_a_request_however_it_ends() {
     let mut service = Service::start(&["--max-count", "27"]);
-    assert!(service.answer("/solve/8?method=try").starts_with("HTTP/1.1 200"));
-    assert!(service.answer("/solve/%0a").starts_with("HTTP/1.1 400"));
-    let heavy = service.ask("/count/27");
+    assert!(service.get("/solve/8?method=try").starts_with("HTTP/1.1 200"));
+    assert!(service.get("/solve/%0a").starts_with("HTTP/1.1 400"));
+    let heavy = service.ask("GET", "/count/27");
     // Each look is a line too, and nobody reads them yet: no more of them than the log keeps.
     let pause = || std::thread::sleep(Duration::from_millis(20));
-    while service.answer("/metrics").contains("nqueens_searches_running 0") {
+    while service.get("/metrics").contains("nqueens_searches_running 0") {
         pause();
     }
     drop(heavy);
-    while !service.answer("/metrics").contains("nqueens_searches_running 0") {
+    while !service.get("/metrics").contains("nqueens_searches_running 0") {
         pause();
     }
     service.signal("TERM");
@@ -572,7 +474,7 @@ fn one_access_line_a_request_however_it_ends() {
 #[test]
 fn access_lines_can_be_turned_off() {
     let mut service = Service::start(&["--access-log", "off"]);
-    assert!(service.answer("/solve/8").starts_with("HTTP/1.1 200"));
+    assert!(service.get("/solve/8").starts_with("HTTP/1.1 200"));
     service.signal("TERM");
     assert_eq!(service.exit_code(Duration::from_secs(3)), Some(0));
     assert!(service.rest_of_log().iter().all(|line| line["target"] != "access"));
