@@ -24,7 +24,8 @@ fn done(job: &Value) -> u64 {
     job["tasks_done"].as_u64().unwrap_or_default() // none of what is not a job
 }
 
-/// A disk that syncs as a file says: slowly (8 seconds each time), not at all for want of room, or as ever.
+/// A disk that syncs as a file says: slowly (8 seconds each time), not at all for want of room or since it may only be
+/// read, or as ever.
 struct Disk {
     preload: PathBuf,
     mood: PathBuf,
@@ -44,6 +45,7 @@ impl Disk {
             if (file) fclose(file);
             if (mood == 's') sleep(8);
             if (mood == 'f') { errno = ENOSPC; return -1; }
+            if (mood == 'r') { errno = EROFS; return -1; }
             return ((int (*)(int)) dlsym(RTLD_NEXT, name))(fd);
         }
         int fsync(int fd) { return sync_with("fsync", fd); }
@@ -186,25 +188,27 @@ fn a_disk_that_hangs_holds_up_nobody() {
 }
 
 #[test]
-fn while_the_disk_is_full_jobs_wait_and_then_go_on() {
-    let folder = Folder::new("full");
-    let disk = Disk::new(&folder);
-    disk.is("well");
-    let service = start_with(&folder.path().join("data"), 2, |command| disk.under(command));
-    service.json("PUT", "/jobs/20");
-    service.until(20, |job| done(job) > 2);
-    disk.is("full");
-    let waits = service.until(20, |job| job["state"] == "queued");
-    assert!(waits["reason"].as_str().is_some_and(|reason| reason.contains("No space left")), "{waits}");
-    for method in ["PUT", "DELETE"] {
-        assert_eq!(service.json(method, "/jobs/20")["type"], "urn:nqueens:problem:storage-unavailable");
+fn while_the_disk_takes_nothing_jobs_wait_and_then_go_on() {
+    for (mood, told) in [("full", "No space left"), ("read-only", "Read-only file system")] {
+        let folder = Folder::new(mood);
+        let disk = Disk::new(&folder);
+        disk.is("well");
+        let service = start_with(&folder.path().join("data"), 2, |command| disk.under(command));
+        service.json("PUT", "/jobs/20");
+        service.until(20, |job| done(job) > 2);
+        disk.is(mood);
+        let waits = service.until(20, |job| job["state"] == "queued");
+        assert!(waits["reason"].as_str().is_some_and(|reason| reason.contains(told)), "{waits}");
+        for method in ["PUT", "DELETE"] {
+            assert_eq!(service.json(method, "/jobs/20")["type"], "urn:nqueens:problem:storage-unavailable");
+        }
+        assert_eq!(service.json("GET", "/count/9")["count"], 352);
+        assert_eq!(service.until(9, |job| job["state"] == "done")["durable"], false);
+        disk.is("well");
+        let goes_on = service.until(20, |job| done(job) > done(&waits));
+        assert!(goes_on["state"] == "running" && goes_on["durable"] == true, "{goes_on}");
+        service.until(9, |job| job["durable"] == true);
+        let (code, log) = service.terminate();
+        assert!(code == Some(0) && log.contains("can be used again") && !log.contains("are lost"), "{log}");
     }
-    assert_eq!(service.json("GET", "/count/9")["count"], 352);
-    assert_eq!(service.until(9, |job| job["state"] == "done")["durable"], false);
-    disk.is("well");
-    let goes_on = service.until(20, |job| done(job) > done(&waits));
-    assert!(goes_on["state"] == "running" && goes_on["durable"] == true, "{goes_on}");
-    service.until(9, |job| job["durable"] == true);
-    let (code, log) = service.terminate();
-    assert!(code == Some(0) && log.contains("can be used again") && !log.contains("are lost"), "{log}");
 }
