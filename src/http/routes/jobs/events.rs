@@ -88,7 +88,8 @@ mod tests {
     /// The next piece of the stream, and how long it took by the runtime's clock, which goes on only where everybody waits.
     async fn next(body: &mut Body) -> (String, Duration) {
         let begun = Instant::now();
-        let piece = body.frame().await.expect("a piece").expect("no error").into_data().expect("data");
+        let piece = tokio::time::timeout(HEARTBEAT * 2, body.frame()).await.expect("something");
+        let piece = piece.expect("a piece").expect("no error").into_data().expect("data");
         (String::from_utf8(piece.to_vec()).expect("text"), begun.elapsed())
     }
 
