@@ -1,97 +1,78 @@
-//! What happens to every request on its way in and to every response on its way out: the request's id and arrival,
-//! the refusal that concerns all routes, and when it has ended, its access line and metrics.
+//! What happens to every request on its way in and to every response on its way out: the request's id and arrival, and
+//! when it has ended, its access line and metrics.
 
-use crate::http::request::{Arrival, Conditions, Current, Unmet, framing};
-use crate::http::response::coding;
-use crate::http::response::problem::{InternalMessage, Problem};
+use crate::http::request::Arrival;
+use crate::http::response::problem::InternalMessage;
 use crate::http::state::App;
 use crate::http::watched::{Watch, Watched};
-use crate::telemetry::Access;
+use crate::telemetry::{Access, milliseconds};
 use axum::body::{Body, Bytes};
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, X_CONTENT_TYPE_OPTIONS};
+use axum::extract::{MatchedPath, Request};
+use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use hyper::body::Frame;
+use std::convert::Infallible;
+use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
+use tower::Service;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
-/// The caller's address, which the server adds to each request as an extension.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer(pub SocketAddr);
-
-/// Marks a request, as an extension, that came over a connection beyond the cap.
-#[derive(Clone, Copy, Debug)]
-pub struct Beyond;
-
-/// Takes a request in, lets it be answered, and sends the answer out.
-pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let mut record = Record::begin(&app, &request);
-    request.extensions_mut().insert(Arrival(record.arrival));
-    let mut response = next.run(request).await;
-    if let Some(InternalMessage(message)) = response.extensions_mut().remove() {
-        tracing::error!(request_id = record.id_text(), path = record.uri.path(), "{message}");
-    }
-    record.status = response.status();
-    let headers = response.headers_mut();
-    headers.insert(X_REQUEST_ID, record.id.clone());
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    let took = record.arrival.elapsed().as_secs_f64() * 1e3;
-    if let Ok(timing) = HeaderValue::try_from(format!("total;dur={took:.3}")) {
-        headers.insert(SERVER_TIMING, timing);
-    }
-    response.map(|body| Body::new(Watched::new(body, record)))
+/// The service as seen from outside: it takes a request in, lets it be answered, and sends the answer out.
+#[derive(Clone)]
+pub struct Edge<S> {
+    app: App,
+    within: S,
 }
 
-/// Lets a request through to its route, unless HTTP itself, the service's end or one connection too many forbids it,
-/// and applies to the answer what its headers say whatever the route is: conditions and content coding. Within the
-/// cross-origin rules, so that a page's script can read why. What is about the service itself goes on to its end, and
-/// depends on no coding.
-pub async fn gate(State(app): State<App>, request: Request, next: Next) -> Response {
-    if let Some(problem) = framing::fault(&request) {
-        return problem.into_response();
+impl<S> Edge<S> {
+    /// The edge around what answers.
+    pub fn new(app: App, within: S) -> Self {
+        Self { app, within }
     }
-    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    let about_itself = matches!(route, Some("/healthz" | "/readyz" | "/metrics"));
-    if !about_itself {
-        if app.is_ending() {
-            return Problem::ShuttingDown.into_response();
-        }
-        if request.extensions().get::<Beyond>().is_some() {
-            return Problem::TooManyConnections.into_response();
-        }
-    }
-    let coded_from = coding::coded_from(request.headers());
-    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    let conditions = reads.then(|| Conditions::of(request.method(), request.headers()));
-    let mut response = next.run(request).await;
-    if let Some(conditions) = conditions.filter(|_| response.status().is_success()) {
-        response = under(&conditions, response);
-    }
-    if about_itself { response } else { coding::code(response, coded_from) }
 }
 
-/// The answer to a request that only reads, under its conditions. Its body is made as it is sent, so dropping it costs
-/// nothing; answers that take a search have looked before it.
-fn under(conditions: &Conditions, response: Response) -> Response {
-    let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
-    match conditions.unmet(tag.map_or(Current::Untagged, Current::Tagged)) {
-        None => response,
-        Some(Unmet::Failed) => Problem::PreconditionFailed.into_response(),
-        Some(Unmet::NotModified) => {
-            let (mut parts, _) = response.into_parts();
-            parts.status = StatusCode::NOT_MODIFIED;
-            parts.headers.remove(CONTENT_TYPE);
-            Response::from_parts(parts, Body::empty())
-        }
+impl<S> Service<Request> for Edge<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible>,
+    S::Future: Unpin,
+{
+    type Response = Response<Watched<Body, Record>>;
+    type Error = Infallible;
+    type Future = Leaving<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.within.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let record = Some(Record::begin(&self.app, &request));
+        Leaving { answer: self.within.call(request), record }
+    }
+}
+
+/// The answer to a request, on its way out.
+pub struct Leaving<F> {
+    answer: F,
+    /// Missing when it has left.
+    record: Option<Record>,
+}
+
+impl<F: Future<Output = Result<Response, Infallible>> + Unpin> Future for Leaving<F> {
+    type Output = Result<Response<Watched<Body, Record>>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let response = ready!(Pin::new(&mut self.answer).poll(cx))?;
+        let Some(record) = self.record.take() else { return Poll::Pending };
+        Poll::Ready(Ok(record.leave(response)))
     }
 }
 
@@ -108,12 +89,18 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     static SECRET: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     let id = SECRET.hash_one(SERIAL.fetch_add(1, Ordering::Relaxed));
-    HeaderValue::try_from(format!("{id:016x}")).unwrap_or(HeaderValue::from_static("none"))
+    let digit = |place| b"0123456789abcdef"[(id >> (4 * place)) as usize % 16];
+    header(&std::array::from_fn::<u8, 16, _>(digit))
+}
+
+/// A header's value from letters and digits.
+fn header(text: &[u8]) -> HeaderValue {
+    HeaderValue::from_bytes(text).unwrap_or(HeaderValue::from_static(""))
 }
 
 /// What is known of a request until it has ended. However it ends, by its answer's last byte, by an error, or because
 /// the caller left, this is dropped then, and writes the one access line and counts.
-struct Record {
+pub struct Record {
     app: App,
     arrival: Instant,
     id: HeaderValue,
@@ -131,17 +118,34 @@ const CLIENT_CLOSED_REQUEST: u16 = 499;
 impl Record {
     fn begin(app: &App, request: &Request) -> Self {
         app.metrics.requests_in_flight.inc();
+        let arrival = request.extensions().get::<Arrival>();
         Self {
             app: app.clone(),
-            arrival: Instant::now(),
+            arrival: arrival.map_or_else(Instant::now, |arrival| arrival.at),
             id: request_id(request.headers()),
-            peer: request.extensions().get::<Peer>().map(|peer| peer.0),
+            peer: arrival.map(|arrival| arrival.peer),
             method: request.method().clone(),
             uri: request.uri().clone(),
             route: request.extensions().get().cloned(),
             status: StatusCode::from_u16(CLIENT_CLOSED_REQUEST).unwrap_or(StatusCode::BAD_REQUEST),
             bytes: 0,
         }
+    }
+
+    /// The answer as it is sent, and watched to its end.
+    fn leave(mut self, mut response: Response) -> Response<Watched<Body, Self>> {
+        if let Some(InternalMessage(message)) = response.extensions_mut().remove() {
+            tracing::error!(request_id = self.id_text(), path = self.uri.path(), "{message}");
+        }
+        self.status = response.status();
+        let headers = response.headers_mut();
+        headers.insert(X_REQUEST_ID, self.id.clone());
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        let mut timing = b"total;dur=".to_vec();
+        milliseconds(&mut timing, self.arrival.elapsed());
+        headers.insert(SERVER_TIMING, header(&timing));
+        response.map(|body| Watched::new(body, self))
     }
 
     fn id_text(&self) -> &str {

@@ -1,16 +1,17 @@
 //! The HTTP surface: one file a resource, and what they share.
 //!
-//! A request goes through `edge`, then cross-origin rules, the gate (`edge` too: what HTTP asks of every request,
-//! conditions, compression) and a net for panics, to its route's handler in `routes`. A handler parses what it is
+//! A request goes through `edge`, then cross-origin rules, and the `gate` (what HTTP asks of every request, conditions,
+//! compression, a net for panics), to its route's handler in `routes`. A handler parses what it is
 //! asked (`request`), answers conditions without searching, calls one function of the puzzle through the pool, and says
 //! it in the negotiated format (`response`). Every error is a problem (`response::problem`).
 //!
 //! The rooms use each other in one direction, `state` ← `response` ← `request` ← `routes` ← `page` ← `document` ← this
-//! one; `edge` stands beside `routes`, and `cors` alone.
+//! one; `edge` and `gate` stand beside `routes`, and `cors` alone.
 
 mod cors;
 mod document;
 mod edge;
+mod gate;
 mod page;
 mod request;
 mod response;
@@ -18,23 +19,21 @@ mod routes;
 mod state;
 mod watched;
 
-pub use edge::{Beyond, Peer};
+pub use request::Arrival;
 pub use routes::count::counted_json;
 pub use state::{App, Document};
 pub use watched::{Watch, Watched};
 
 use crate::config::Config;
 use crate::telemetry::AccessLog;
-use crate::telemetry::panic_message;
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
-use axum::response::IntoResponse as _;
 use axum::routing::get;
-use response::problem::{self, Problem};
-use response::problems;
+use edge::Edge;
+use gate::Gate;
+use response::{problem, problems};
 use routes::{complete, count, estimate, jobs, service, solutions, solve, trace, verify};
-use tower::util::option_layer;
-use tower_http::catch_panic::CatchPanicLayer;
+use tower::layer::layer_fn;
+use tower::util::{MapRequestLayer, option_layer};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -92,7 +91,8 @@ pub fn open(config: Config, access_log: AccessLog) -> App {
 
 /// The whole service as a router.
 pub fn router(app: App) -> Router {
-    let cors = cors::layer(&app.config.cors_origin).map(|layer| (from_fn(cors::only_preflights), layer));
+    let cors = cors::layer(&app.config.cors_origin);
+    let (edge, gate) = (app.clone(), app.clone());
     Router::from(routes())
         .route("/docs", get(service::docs))
         .route("/docs/", get(service::docs_page))
@@ -100,12 +100,9 @@ pub fn router(app: App) -> Router {
         .fallback(problem::not_found)
         .method_not_allowed_fallback(problem::method_not_allowed)
         .layer((
-            from_fn_with_state(app.clone(), edge::edge),
-            option_layer(cors),
-            from_fn_with_state(app.clone(), edge::gate),
-            CatchPanicLayer::custom(|payload: Box<dyn std::any::Any + Send>| {
-                Problem::Internal { message: panic_message(payload.as_ref()) }.into_response()
-            }),
+            layer_fn(move |within| Edge::new(edge.clone(), within)),
+            option_layer(cors.map(|cors| (MapRequestLayer::new(cors::only_preflights), cors))),
+            layer_fn(move |route| Gate::new(gate.clone(), route)),
         ))
         .with_state(app)
 }

@@ -3,7 +3,7 @@
 use super::alarm::Alarm;
 use super::phase::{Limits, Shared};
 use super::socket::Socket;
-use crate::http::{Beyond, Peer, Watch, Watched};
+use crate::http::{Arrival, Watch, Watched};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -21,7 +21,7 @@ use std::task::Poll;
 use std::time::Instant;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt as _;
+use tower::Service as _;
 
 /// How many bytes of a request's header, and of an answer that its reader does not take, a connection may hold.
 const BUFFER: usize = 64 << 10;
@@ -45,19 +45,16 @@ impl Connection {
         let socket = Socket::new(stream, phase.clone());
         let its_phase = phase.clone();
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let with_body = !request.body().is_end_stream();
-            phase.lock().asked(with_body, Instant::now());
+            let (with_body, at) = (!request.body().is_end_stream(), Instant::now());
+            phase.lock().asked(with_body, at);
             let answering = Answering(phase.clone());
             let asking = with_body.then(|| Asking(phase.clone()));
             let mut request: Request = request.map(|body| match asking {
                 Some(asking) => Body::new(Watched::new(body, asking)),
                 None => Body::empty(),
             });
-            request.extensions_mut().insert(Peer(peer));
-            if beyond {
-                request.extensions_mut().insert(Beyond);
-            }
-            let answer = router.clone().oneshot(request);
+            request.extensions_mut().insert(Arrival { at, peer, beyond });
+            let answer = router.clone().call(request); // it is always ready
             async move {
                 let mut response = answer.await?;
                 if beyond {
