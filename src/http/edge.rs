@@ -7,7 +7,7 @@ use crate::http::state::App;
 use crate::http::watched::{Watch, Watched};
 use crate::telemetry::{Access, milliseconds};
 use axum::body::{Body, Bytes};
-use axum::extract::{MatchedPath, Request};
+use axum::extract::Request;
 use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::response::Response;
@@ -16,10 +16,8 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 use tower::Service;
 
@@ -30,49 +28,31 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 #[derive(Clone)]
 pub struct Edge<S> {
     app: App,
+    /// The paths of all routes, as patterns by which requests are counted.
+    patterns: Arc<matchit::Router<Arc<str>>>,
     within: S,
 }
 
-impl<S> Edge<S> {
-    /// The edge around what answers.
-    pub fn new(app: App, within: S) -> Self {
-        Self { app, within }
-    }
-}
-
-impl<S> Service<Request> for Edge<S>
-where
-    S: Service<Request, Response = Response, Error = Infallible>,
-    S::Future: Unpin,
-{
-    type Response = Response<Watched<Body, Record>>;
-    type Error = Infallible;
-    type Future = Leaving<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.within.poll_ready(cx)
+impl<S: Service<Request, Response = Response, Error = Infallible> + Clone> Edge<S> {
+    /// The edge around what answers, which has to be ready always.
+    pub fn new(app: App, paths: &[String], within: S) -> Self {
+        let mut patterns = matchit::Router::new();
+        for path in paths {
+            // The router has taken them all, by the same rules.
+            let _ = patterns.insert(path.as_str(), Arc::from(path.as_str()));
+        }
+        Self { app, patterns: Arc::new(patterns), within }
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
-        let record = Some(Record::begin(&self.app, &request));
-        Leaving { answer: self.within.call(request), record }
-    }
-}
-
-/// The answer to a request, on its way out.
-pub struct Leaving<F> {
-    answer: F,
-    /// Missing when it has left.
-    record: Option<Record>,
-}
-
-impl<F: Future<Output = Result<Response, Infallible>> + Unpin> Future for Leaving<F> {
-    type Output = Result<Response<Watched<Body, Record>>, Infallible>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let response = ready!(Pin::new(&mut self.answer).poll(cx))?;
-        let Some(record) = self.record.take() else { return Poll::Pending };
-        Poll::Ready(Ok(record.leave(response)))
+    /// Answers a request.
+    pub fn answer(&self, request: Request) -> impl Future<Output = Response<Watched<Body, Record>>> + use<S> {
+        let route = self.patterns.at(request.uri().path()).ok().map(|route| Arc::clone(route.value));
+        let record = Record::begin(&self.app, route, &request);
+        let answer = self.within.clone().call(request);
+        async move {
+            let Ok(response) = answer.await;
+            record.leave(response)
+        }
     }
 }
 
@@ -107,7 +87,7 @@ pub struct Record {
     peer: Option<SocketAddr>,
     method: Method,
     uri: Uri,
-    route: Option<MatchedPath>,
+    route: Option<Arc<str>>,
     status: StatusCode,
     bytes: u64,
 }
@@ -116,7 +96,7 @@ pub struct Record {
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 impl Record {
-    fn begin(app: &App, request: &Request) -> Self {
+    fn begin(app: &App, route: Option<Arc<str>>, request: &Request) -> Self {
         app.metrics.requests_in_flight.inc();
         let arrival = request.extensions().get::<Arrival>();
         Self {
@@ -126,7 +106,7 @@ impl Record {
             peer: arrival.map(|arrival| arrival.peer),
             method: request.method().clone(),
             uri: request.uri().clone(),
-            route: request.extensions().get().cloned(),
+            route,
             status: StatusCode::from_u16(CLIENT_CLOSED_REQUEST).unwrap_or(StatusCode::BAD_REQUEST),
             bytes: 0,
         }
@@ -142,7 +122,8 @@ impl Record {
         headers.insert(X_REQUEST_ID, self.id.clone());
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-        let mut timing = b"total;dur=".to_vec();
+        let mut timing = Vec::with_capacity(32);
+        timing.extend_from_slice(b"total;dur=");
         milliseconds(&mut timing, self.arrival.elapsed());
         headers.insert(SERVER_TIMING, header(&timing));
         response.map(|body| Watched::new(body, self))
@@ -162,7 +143,7 @@ impl Watch<Body> for Record {
 impl Drop for Record {
     fn drop(&mut self) {
         let (took, status) = (self.arrival.elapsed(), self.status.as_u16());
-        let route = self.route.as_ref().map_or("unmatched", MatchedPath::as_str);
+        let route = self.route.as_deref().unwrap_or("unmatched");
         self.app.metrics.requests_in_flight.dec();
         self.app.metrics.request_ended(route, method_label(&self.method), status, took);
         let path = self.uri.path_and_query().map_or("", |path| path.as_str());

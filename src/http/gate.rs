@@ -1,4 +1,4 @@
-//! The gate before all routes: it lets a request through, unless HTTP itself, the service's end or one connection too many
+//! The gate before the router: it lets a request through, unless HTTP itself, the service's end or one connection too many
 //! forbids it, and applies to the answer what its headers say whatever the route is: conditions and content coding.
 //! Behind it is a net: a handler that panics is answered for. All this is within the cross-origin rules, so that a page's
 //! script can read why.
@@ -8,11 +8,13 @@ use crate::http::response::Problem;
 use crate::http::response::coding;
 use crate::http::state::App;
 use crate::telemetry::panic_message;
+use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CONTENT_TYPE, ETAG};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::routing::future::RouteFuture;
 use std::convert::Infallible;
 use std::future::{Future, Ready, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,31 +22,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tower::Service;
 
-/// The gate before a route.
+/// See the module.
 #[derive(Clone)]
-pub struct Gate<S> {
+pub struct Gate {
     app: App,
-    route: S,
+    router: Router,
 }
 
-impl<S> Gate<S> {
-    /// The gate before `route`.
-    pub fn new(app: App, route: S) -> Self {
-        Self { app, route }
-    }
-}
-
-impl<S> Service<Request> for Gate<S>
-where
-    S: Service<Request, Response = Response, Error = Infallible>,
-    S::Future: Unpin,
-{
+impl Service<Request> for Gate {
     type Response = Response;
     type Error = Infallible;
-    type Future = Answering<S::Future>;
+    type Future = Answering;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.route.poll_ready(cx)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
@@ -59,12 +50,17 @@ where
         Answering::LetThrough {
             conditions: reads.then(|| Conditions::of(request.method(), headers)).filter(|those| !those.is_empty()),
             coding: (!about_itself).then(|| coding::coded_from(headers)),
-            answer: self.route.call(request),
+            answer: self.router.call(request),
         }
     }
 }
 
-impl<S> Gate<S> {
+impl Gate {
+    /// The gate before a router.
+    pub fn new(app: App, router: Router) -> Self {
+        Self { app, router }
+    }
+
     fn closed_to(&self, request: &Request) -> Option<Problem> {
         let beyond = |request: &Request| request.extensions().get::<Arrival>().is_some_and(|arrival| arrival.beyond);
         match () {
@@ -76,13 +72,14 @@ impl<S> Gate<S> {
 }
 
 /// The answer to a request, on its way out through the gate.
-pub enum Answering<F> {
+#[expect(clippy::large_enum_variant, reason = "few requests are refused, and a box is a cost to all others")]
+pub enum Answering {
     /// That it is not let through.
     Refused(Ready<Result<Response, Infallible>>),
     /// That of its route.
     LetThrough {
         /// What the route answers.
-        answer: F,
+        answer: RouteFuture<Infallible>,
         /// The conditions of a request that only reads.
         conditions: Option<Conditions>,
         /// How the answer is coded, if at all; see [`coding::code`].
@@ -90,7 +87,7 @@ pub enum Answering<F> {
     },
 }
 
-impl<F: Future<Output = Result<Response, Infallible>> + Unpin> Future for Answering<F> {
+impl Future for Answering {
     type Output = Result<Response, Infallible>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -126,6 +123,7 @@ fn under(conditions: &Conditions, response: Response) -> Response {
             let (mut parts, _) = response.into_parts();
             parts.status = StatusCode::NOT_MODIFIED;
             parts.headers.remove(CONTENT_TYPE);
+            parts.headers.remove(CONTENT_LENGTH);
             Response::from_parts(parts, Body::empty())
         }
     }

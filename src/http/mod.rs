@@ -26,14 +26,15 @@ pub use watched::{Watch, Watched};
 
 use crate::config::Config;
 use crate::telemetry::AccessLog;
-use axum::Router;
+use axum::extract::Request;
 use axum::routing::get;
 use edge::Edge;
 use gate::Gate;
 use response::{problem, problems};
 use routes::{complete, count, estimate, jobs, service, solutions, solve, trace, verify};
-use tower::layer::layer_fn;
-use tower::util::{MapRequestLayer, option_layer};
+use tower::Layer as _;
+use tower::util::{Either, MapRequest, MapRequestLayer, option_layer};
+use tower_http::cors::Cors;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -89,20 +90,28 @@ pub fn open(config: Config, access_log: AccessLog) -> App {
     App::open(config, document, access_log)
 }
 
-/// The whole service as a router.
-pub fn router(app: App) -> Router {
-    let cors = cors::layer(&app.config.cors_origin);
-    let (edge, gate) = (app.clone(), app.clone());
-    Router::from(routes())
-        .route("/docs", get(service::docs))
-        .route("/docs/", get(service::docs_page))
-        .route("/docs/{*file}", get(service::docs_file))
+/// The whole service.
+pub type Service = Edge<Either<MapRequest<Cors<Gate>, fn(Request) -> Request>, Gate>>;
+
+/// The whole service with a state.
+pub fn service(app: App) -> Service {
+    let (mut router, document) = routes().split_for_parts();
+    let mut patterns: Vec<_> = document.paths.paths.into_keys().collect();
+    let docs = [
+        ("/docs", get(service::docs)),
+        ("/docs/", get(service::docs_page)),
+        ("/docs/{*file}", get(service::docs_file)),
+    ];
+    for (path, route) in docs {
+        patterns.push(path.to_owned());
+        router = router.route(path, route);
+    }
+    let router = router
         .fallback(problem::not_found)
         .method_not_allowed_fallback(problem::method_not_allowed)
-        .layer((
-            layer_fn(move |within| Edge::new(edge.clone(), within)),
-            option_layer(cors.map(|cors| (MapRequestLayer::new(cors::only_preflights), cors))),
-            layer_fn(move |route| Gate::new(gate.clone(), route)),
-        ))
-        .with_state(app)
+        .with_state(app.clone());
+    let only_preflights: fn(Request) -> Request = cors::only_preflights;
+    let cors = cors::layer(&app.config.cors_origin).map(|cors| (MapRequestLayer::new(only_preflights), cors));
+    let within = option_layer(cors).layer(Gate::new(app.clone(), router));
+    Edge::new(app, &patterns, within)
 }

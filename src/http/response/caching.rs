@@ -29,7 +29,9 @@ impl Fact {
         // Weak, because it is made of what was asked and the version that answers, not of the answer's bytes; these
         // differ by compression.
         let mut tag = String::with_capacity(64);
-        let _ = write!(tag, "W/\"{}-{name}-{}\"", env!("CARGO_PKG_VERSION"), format.name());
+        tag.push_str(concat!("W/\"", env!("CARGO_PKG_VERSION"), "-"));
+        let _ = tag.write_fmt(name); // writing to memory does not fail
+        tag.extend(["-", format.name(), "\""]);
         Self { format, tag: HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"\"")) }
     }
 

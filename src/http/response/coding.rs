@@ -46,7 +46,11 @@ pub fn coded_from(headers: &HeaderMap) -> Option<u64> {
 /// hold back, or stands for the body that HEAD leaves out; both stay as they are.
 #[must_use]
 pub fn code(mut response: Response, from: Option<u64>) -> Response {
-    let length = response.body().size_hint().exact().unwrap_or_default();
+    // The router has taken away the body that HEAD leaves out, but not its length.
+    let said = || response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
+    let length =
+        response.body().size_hint().exact().and_then(|length| Some(length).filter(|&length| length > 0).or_else(said));
+    let length = length.unwrap_or_default();
     if length == 0 || response.headers().contains_key(CONTENT_ENCODING) {
         return response;
     }
@@ -61,6 +65,9 @@ pub fn code(mut response: Response, from: Option<u64>) -> Response {
     }
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    if response.body().is_end_stream() {
+        return response;
+    }
     response.map(|body| {
         let encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
         Body::new(Gzip { body, uncoded: Bytes::new(), encoder })
