@@ -45,9 +45,9 @@ impl<S: Service<Request, Response = Response, Error = Infallible> + Clone> Edge<
     }
 
     /// Answers a request.
-    pub fn answer(&self, request: Request) -> impl Future<Output = Response<Watched<Body, Record>>> + use<S> {
+    pub fn answer(&self, request: Request) -> impl Future<Output = Response<Watched<Body, Box<Record>>>> + use<S> {
         let route = self.patterns.at(request.uri().path()).ok().map(|route| Arc::clone(route.value));
-        let record = Record::begin(&self.app, route, &request);
+        let record = Box::new(Record::begin(&self.app, route, &request));
         let answer = self.within.clone().call(request);
         async move {
             let Ok(response) = answer.await;
@@ -79,7 +79,8 @@ fn header(text: &[u8]) -> HeaderValue {
 }
 
 /// What is known of a request until it has ended. However it ends, by its answer's last byte, by an error, or because
-/// the caller left, this is dropped then, and writes the one access line and counts.
+/// the caller left, this is dropped then, and writes the one access line and counts. It is kept in a box, since it goes
+/// through many hands.
 pub struct Record {
     app: App,
     arrival: Instant,
@@ -113,7 +114,7 @@ impl Record {
     }
 
     /// The answer as it is sent, and watched to its end.
-    fn leave(mut self, mut response: Response) -> Response<Watched<Body, Self>> {
+    fn leave(mut self: Box<Self>, mut response: Response) -> Response<Watched<Body, Box<Self>>> {
         if let Some(InternalMessage(message)) = response.extensions_mut().remove() {
             tracing::error!(request_id = self.id_text(), path = self.uri.path(), "{message}");
         }
@@ -134,7 +135,7 @@ impl Record {
     }
 }
 
-impl Watch<Body> for Record {
+impl Watch<Body> for Box<Record> {
     fn sees(&mut self, _: &Body, frame: Option<&Frame<Bytes>>) {
         self.bytes += frame.and_then(Frame::data_ref).map_or(0, |data| data.len() as u64);
     }

@@ -46,10 +46,11 @@ pub fn coded_from(headers: &HeaderMap) -> Option<u64> {
 /// hold back, or stands for the body that HEAD leaves out; both stay as they are.
 #[must_use]
 pub fn code(mut response: Response, from: Option<u64>) -> Response {
-    // The router has taken away the body that HEAD leaves out, but not its length.
-    let said = || response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
-    let length =
-        response.body().size_hint().exact().and_then(|length| Some(length).filter(|&length| length > 0).or_else(said));
+    let length = match response.body().size_hint().exact() {
+        // The router has taken away the body that HEAD leaves out, but not its length.
+        Some(0) => response.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()),
+        length => length,
+    };
     let length = length.unwrap_or_default();
     if length == 0 || response.headers().contains_key(CONTENT_ENCODING) {
         return response;
