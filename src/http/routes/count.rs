@@ -127,7 +127,7 @@ pub async fn count(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
         Method::Try => n.within(COUNT_TRY_MAX, "/count with method=try")?,
         Method::Published => n.within(published::MAX, "/count with method=published")?,
     };
-    let fact = Fact::new(&format!("count-{n}-{}", method.name()), format);
+    let fact = Fact::new(format_args!("count-{n}-{}", method.name()), format);
     if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
