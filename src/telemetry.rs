@@ -9,7 +9,7 @@ pub mod metrics;
 
 pub use metrics::Metrics;
 
-use crate::config::{Config, LogForm};
+use crate::config::LogForm;
 use lines::Lines;
 use serde::Serialize;
 use std::any::Any;
@@ -38,15 +38,15 @@ impl Logs {
     }
 }
 
-/// Sets up the process's log as the configuration says; the level comes from `RUST_LOG` (default `info`). Panics are
+/// Sets up the process's log in a form, with or without a line for each request; the level comes from `RUST_LOG` (default `info`). Panics are
 /// logged as errors too.
 ///
 /// # Errors
 /// One line that says why `RUST_LOG` cannot be read.
-pub fn start(config: &Config) -> Result<Logs, String> {
+pub fn start(form: Option<LogForm>, access_log: bool) -> Result<Logs, String> {
     let filter = filter::parse(std::env::var_os("RUST_LOG").as_deref())?;
     let terminal = std::io::stderr().is_terminal();
-    let form = config.log.unwrap_or(if terminal { LogForm::Text } else { LogForm::Json });
+    let form = form.unwrap_or(if terminal { LogForm::Text } else { LogForm::Json });
     let (writer, guard) = Lines::to(std::io::stderr(), form);
     let lines = tracing_subscriber::fmt::layer().with_writer(writer.clone()).with_ansi(colours());
     let log = tracing_subscriber::registry().with(filter);
@@ -60,7 +60,7 @@ pub fn start(config: &Config) -> Result<Logs, String> {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, "panicked: {message}");
     }));
-    Ok(Logs { access: AccessLog { form, writer: config.access_log.then_some(writer) }, _guard: guard })
+    Ok(Logs { access: AccessLog { form, writer: access_log.then_some(writer) }, _guard: guard })
 }
 
 /// Sets up the log of a command that runs to its end: what goes wrong, on standard error.
