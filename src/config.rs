@@ -98,7 +98,7 @@ pub struct Worker {
     #[arg(long, env = "NQUEENS_THREADS", value_name = "T", value_parser = number(1, 1024))]
     pub threads: Option<u32>,
     /// Let all other processes of the machine go first
-    #[arg(long, env = "NQUEENS_NICE", num_args = 0, default_missing_value = "on", default_value = "off", value_parser = on_off, action = ArgAction::Set)]
+    #[arg(long, env = "NQUEENS_NICE", num_args = 0..=1, require_equals = true, default_missing_value = "on", default_value = "off", value_parser = on_off, action = ArgAction::Set)]
     pub nice: bool,
     /// Address and port for /healthz, /readyz and /metrics
     #[arg(long, env = "NQUEENS_LISTEN", default_value = DEFAULT_LISTEN, value_name = "ADDRESS", value_parser = listen_address)]

@@ -48,7 +48,7 @@ fn whoever_is_killed_the_count_is_exact() {
         }
         let (ranges, duplicates) = sums;
         println!("run {run}: n = {n}, {kills} kills, at least {ranges} ranges, {duplicates} duplicates, {last}");
-        assert_eq!(last["count"], count(n.into()), "{last}");
+        assert_eq!(last["count"], count(n), "{last}");
     }
 }
 

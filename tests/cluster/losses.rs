@@ -73,9 +73,9 @@ fn copy(from: &Path, to: &Path) {
         let entry = entry.expect("an entry");
         let to = to.join(entry.file_name());
         if entry.path().is_dir() {
-            copy(&entry.path(), &to)
+            copy(&entry.path(), &to);
         } else {
-            drop(std::fs::copy(entry.path(), to).expect("copied"))
+            std::fs::copy(entry.path(), to).expect("copied");
         }
     }
 }

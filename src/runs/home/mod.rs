@@ -13,6 +13,8 @@ mod old;
 mod reading;
 mod record;
 #[cfg(test)]
+mod suite;
+#[cfg(test)]
 mod tests;
 mod writer;
 

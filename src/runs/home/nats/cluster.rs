@@ -90,6 +90,11 @@ impl Cluster {
         }
     }
 
+    /// Waits until what lies in NATS has been opened anew.
+    pub async fn opened_anew(&self) {
+        let _ = self.link.subscribe().changed().await;
+    }
+
     /// Waits until what lies in NATS can be used.
     pub async fn usable(&self) -> Link {
         loop {
@@ -110,6 +115,7 @@ impl Cluster {
             sleep(RETRY).await;
         };
         loop {
+            let _ = line.wait_for(|line| line.is_up).await;
             let times = line.borrow_and_update().times;
             let follow = async {
                 match link::open(&client).await {
@@ -130,7 +136,6 @@ impl Cluster {
             if is_up {
                 sleep(RETRY).await;
             }
-            let _ = line.wait_for(|line| line.is_up).await;
         }
     }
 

@@ -3,7 +3,7 @@
 //! A part of the ranges, which is chosen by the job's seed, is computed again, by another worker where there is one,
 //! before it is folded. Where two say different things a third one decides whom not to believe.
 
-use super::cells::Cells;
+use super::cells::{Cells, Ends};
 use super::cover::Cover;
 use super::text::{Place, ResultText, State, TaskText};
 use super::view::{Attempt, Known, OfSize};
@@ -15,8 +15,10 @@ use std::ops::Range;
 
 /// So many messages of a size are in the stream at most.
 pub const DEPTH: usize = 1000;
-/// From so many results on those that are neighbours are folded into one.
-const FOLD_FROM: usize = 48;
+/// And so many more are thought of.
+const AHEAD: usize = 128;
+/// Results are folded when there will be so many fewer.
+const FOLD_FROM: usize = 32;
 /// So many reported failures of a range fail the job.
 const FAILURES: usize = 3;
 
@@ -43,7 +45,7 @@ pub enum Decision {
         /// The attempt.
         attempt: u32,
         /// What is to be written in place of what.
-        folds: Vec<(Place, ResultText, Vec<Place>)>,
+        folds: Vec<(Place, ResultText, Vec<String>)>,
         /// Keys of results that are of no use.
         useless: Vec<String>,
         /// What should be in the stream, the most urgent first; somewhat more than goes in.
@@ -51,8 +53,9 @@ pub enum Decision {
     },
 }
 
-/// Decides about the job of a plan's size. `audit` is the part of the ranges to be computed again.
-pub fn decide(plan: &Plan, known: &Known, audit: f64) -> Decision {
+/// Decides about the job of a plan's size. `audit` is the part of the ranges to be computed again, `ends` are as in
+/// [`Cells::within`].
+pub fn decide(plan: &Plan, known: &Known, audit: f64, ends: &Ends) -> Decision {
     let n = plan.size().get();
     let none = OfSize::default();
     let of = known.sizes.get(&n).unwrap_or(&none);
@@ -100,7 +103,7 @@ pub fn decide(plan: &Plan, known: &Known, audit: f64) -> Decision {
         _ => {}
     }
     let cells = Cells::new(plan, job.cells);
-    let missing = cover.ledger.gaps().flat_map(|gap| cells.within(gap)).take(2 * DEPTH);
+    let missing = cover.ledger.gaps().flat_map(|gap| cells.within(gap, ends)).take(DEPTH + AHEAD);
     tasks.extend(missing.map(|range| TaskText { place: place(range), avoid: Vec::new() }));
     let inside = cover.inside.iter().map(|&(from, to)| place(from..to).result());
     let old = of.attempts.keys().filter(|&&other| other != job.attempt).map(|other| format!("{n}.{other}.>"));
@@ -197,16 +200,16 @@ fn folds(
     cover: &Cover<'_>,
     waiting: &BTreeSet<u64>,
     place: impl Fn(Range<u64>) -> Place,
-) -> Vec<(Place, ResultText, Vec<Place>)> {
-    if cover.parts.len() < FOLD_FROM {
-        return Vec::new();
-    }
+) -> Vec<(Place, ResultText, Vec<String>)> {
     let ends = Counted::EACH.map(|counted| plan.tasks_for(counted).end);
     let follow = |a: &(u64, u64, &ResultText), b: &(u64, u64, &ResultText)| {
         a.1 == b.0 && !ends.contains(&a.1) && !waiting.contains(&a.0) && !waiting.contains(&b.0)
     };
     let checked: BTreeSet<_> = attempt.checked(cover).collect();
-    let runs = cover.parts.chunk_by(follow).filter(|run| run.len() > 1);
+    let runs: Vec<_> = cover.parts.chunk_by(follow).filter(|run| run.len() > 1).collect();
+    if runs.iter().map(|run| run.len() - 1).sum::<usize>() < FOLD_FROM {
+        return Vec::new();
+    }
     let fold = |run: &[(u64, u64, &ResultText)]| {
         let sum = run.iter().map(|(.., result)| result.sum).sum(); // as the ledger has it, so it does not overflow
         let again = |&(from, to, _): &(u64, u64, &ResultText)| {
@@ -218,8 +221,13 @@ fn folds(
         let new = |&(from, to, _): &(u64, u64, &ResultText)| if checked.contains(&(from, to)) { to - from } else { 0 };
         let audited = run.iter().map(|part| part.2.audited + new(part)).sum();
         let whole = place(run[0].0..run[run.len() - 1].1);
-        let parts = run.iter().map(|&(from, to, _)| place(from..to)).collect();
+        let keys = |&(from, to, _): &(u64, u64, &ResultText)| {
+            let (place, has) = (place(from..to), |time: &u32| attempt.again.contains_key(&(from, to, *time)));
+            let again: Vec<_> = (1..=2).filter(has).map(|time| place.again(time)).collect();
+            std::iter::once(place.result()).chain(again)
+        };
+        let parts = run.iter().flat_map(keys).collect();
         (whole, ResultText { sum, cpu, began, worker: None, audited }, parts)
     };
-    runs.map(fold).collect()
+    runs.into_iter().map(fold).collect()
 }

@@ -4,6 +4,7 @@
 //! another one can go on at any moment. Two at once would do no harm: whoever adds messages first writes its note with
 //! the revision that it knows; where another one was faster, it looks anew at what is in the stream.
 
+use super::cells::Ends;
 use super::cluster::Cluster;
 use super::decide::{DEPTH, Decision, decide};
 use super::link::{Link, cause, trouble};
@@ -29,7 +30,7 @@ const RENEW: Duration = Duration::from_millis(1500);
 /// The planner looks at everything at least so often.
 const LOOK: Duration = Duration::from_millis(500);
 /// And at most so often.
-const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(25);
 /// It compares so often what is in the stream with what should be.
 const COMPARE: Duration = Duration::from_secs(2);
 /// So many messages are added at a time.
@@ -110,6 +111,8 @@ struct Filled {
     revision: u64,
     batches: u64,
     tasks: BTreeSet<TaskText>,
+    /// The ends of the ranges that are thought of.
+    ends: Ends,
     compared: Instant,
     /// Whether there were fewer messages than known of when it was compared.
     was_short: bool,
@@ -129,7 +132,12 @@ impl Planner {
 
     async fn look_at(&mut self, link: &Link, plan: &Plan) -> Result<(), Trouble> {
         let n = plan.size().get();
-        let decision = decide(plan, &self.cluster.view.known(), self.planning.audit);
+        let none = Ends::new();
+        let ends = match self.queues.get(&n) {
+            Some(Queue::Filled(filled)) => &filled.ends,
+            Some(Queue::Empty) | None => &none,
+        };
+        let decision = decide(plan, &self.cluster.view.known(), self.planning.audit, ends);
         match decision {
             Decision::Rest => self.rest(link, n).await,
             Decision::Clear { audited } => {
@@ -183,7 +191,7 @@ impl Planner {
     async fn fold(
         &self,
         link: &Link,
-        folds: Vec<(Place, ResultText, Vec<Place>)>,
+        folds: Vec<(Place, ResultText, Vec<String>)>,
         mut useless: Vec<String>,
         n: u32,
     ) -> Result<(), Trouble> {
@@ -195,8 +203,7 @@ impl Planner {
                 Err(error) if error.kind() == CreateErrorKind::AlreadyExists => {}
                 Err(error) => return Err(trouble(&cause(&error))),
             }
-            useless.extend(parts.iter().map(Place::result));
-            useless.extend(parts.iter().flat_map(|part| (1..=2).map(|time| part.again(time))));
+            useless.extend(parts);
             self.cluster.view.enter_fold(&place, fold);
         }
         if useless.is_empty() {
@@ -222,6 +229,7 @@ impl Planner {
             Some(filled) => filled,
             None => load(link, n, attempt, &should, self.planning.redelivery).await?,
         };
+        filled.ends = should.iter().map(|task| (task.place.from, task.place.to)).collect();
         filled.tasks.retain(|task| should.contains(task));
         let room = DEPTH.saturating_sub(filled.tasks.len()).min(BATCH);
         let more: Vec<_> = tasks.into_iter().filter(|task| !filled.tasks.contains(task)).take(room).collect();
@@ -303,7 +311,7 @@ async fn load(
             link.tasks.delete_message(sequence).await.map_err(|error| trouble(&cause(&error)))?;
         }
     }
-    Ok(Filled { attempt, revision, batches, tasks, compared: Instant::now(), was_short: false })
+    Ok(Filled { attempt, revision, batches, tasks, ends: Ends::new(), compared: Instant::now(), was_short: false })
 }
 
 /// Writes a finished count down; if there is one, it must be the same.

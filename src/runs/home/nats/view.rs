@@ -126,7 +126,16 @@ impl Known {
         let Place { n, attempt, from, to } = about.place().clone();
         let attempt = self.sizes.entry(n).or_default().attempts.entry(attempt).or_default();
         let is_readable = match about {
-            About::Result(_) => set(&mut attempt.results, (from, Reverse(to)), key, value),
+            About::Result(_) => {
+                let is_readable = set(&mut attempt.results, (from, Reverse(to)), key, value);
+                let is_fold = attempt.results.get(&(from, Reverse(to))).is_some_and(|result| result.worker.is_none());
+                if is_fold {
+                    // Whoever wrote it takes away what it is made of, without a trace.
+                    attempt.results.retain(|&(a, Reverse(b)), _| (a, b) == (from, to) || b <= from || a >= to);
+                    attempt.again.retain(|&(a, b, _), _| b <= from || a >= to);
+                }
+                is_readable
+            }
             About::Again(_, time) => set(&mut attempt.again, (from, to, time), key, value),
             About::Failure(_) => set(&mut attempt.failures, (from, to, key.to_owned()), key, value),
         };

@@ -6,7 +6,7 @@
 //! like one that nobody can do.
 
 use super::cluster::Cluster;
-use super::held::{self, Held};
+use super::held;
 use super::link::{Link, cause, trouble};
 use super::planner::publish;
 use super::text::{self, BeatText, FailureText, ResultText, State, TaskText};
@@ -46,6 +46,9 @@ const RETRY: Duration = Duration::from_millis(300);
 const BEAT: Duration = Duration::from_secs(2);
 /// A range that has come so often without a result will have none.
 const DELIVERIES: i64 = 20;
+
+/// A range, and the message with which it came.
+type Held = held::Held<Arc<Message>>;
 
 /// See the module.
 pub struct Worker {
@@ -153,6 +156,7 @@ impl Shared {
             let message = tokio::select! {
                 message = next(&consumer) => message?,
                 _ = is_over => return Ok(()),
+                () = self.cluster.opened_anew() => return Ok(()), // it knows nothing of this request any more
             };
             if let Some(message) = message {
                 self.take(&link, n, &consumer, message).await?;
@@ -416,13 +420,7 @@ impl Home for Worker {
                 let moved = self.shared.moved.notified();
                 tokio::pin!(moved);
                 moved.as_mut().enable();
-                let claimed = {
-                    let mut all = self.shared.held();
-                    let held = all.entry(n.get()).or_default();
-                    let next = held.iter().position(|held| held.rest.start == at && held.is_free());
-                    let next = next.or_else(|| held.iter().position(Held::is_free));
-                    next.map(|next| held[next].claim(most))
-                };
+                let claimed = held::claim(self.shared.held().entry(n.get()).or_default(), at, most);
                 if claimed.is_some() {
                     self.shared.moved.notify_waiters(); // perhaps there is room for a further message now
                     return Ok(claimed);
@@ -435,9 +433,7 @@ impl Home for Worker {
     }
 
     fn release(&self, n: Size, tasks: Range<u64>) -> Word<'_, ()> {
-        for held in self.shared.held().entry(n.get()).or_default() {
-            held.release(&tasks);
-        }
+        held::release(self.shared.held().entry(n.get()).or_default(), &tasks);
         self.shared.moved.notify_waiters();
         Box::pin(std::future::ready(Ok(())))
     }
