@@ -36,7 +36,7 @@ pub async fn count(settings: &config::Count, interrupted: impl Future) -> Result
     };
     let runs = Runs::open(pool, &settings_of_runs);
     let refused = |refusal| match refusal {
-        Refusal::Storage { reason, .. } => format!("the data directory cannot be used: {reason}"),
+        Refusal::Storage { place, reason, .. } => format!("{place} cannot be used: {reason}"),
         Refusal::Memory { needed, limit, .. } => {
             let [needed, limit] = [needed, limit].map(|bytes| bytes.div_ceil(1 << 20));
             format!("it needs about {needed} MB of memory, and there are {limit} MB")

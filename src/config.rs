@@ -3,9 +3,11 @@
 //! A flag wins over the environment. The hard ranges keep every cap safe: no setting makes a search recurse too
 //! deep, a table overflow or an answer outgrow memory. A bad value ends the program with one line and exit code 2.
 
+mod nats;
 mod origin;
 mod reading;
 
+pub use nats::Nats;
 pub use reading::parse;
 
 use crate::queens::count::Plan;
@@ -48,6 +50,9 @@ pub enum Command {
     /// Count the solutions of one size
     #[command(allow_negative_numbers = true)]
     Count(Count),
+    /// Work on the jobs that services share over NATS
+    #[command(allow_negative_numbers = true)]
+    Worker(Box<Worker>),
     /// Ask a running service on this machine for its health; exit code 0 if it is well, else 1
     Healthcheck(Healthcheck),
     /// Print the OpenAPI document as YAML
@@ -77,6 +82,37 @@ pub struct Count {
 
 impl Count {
     /// The number of threads to count with.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads.map_or_else(surroundings::cpus, |threads| threads as usize)
+    }
+}
+
+/// How a worker is set up.
+#[derive(Args, Clone, Debug)]
+pub struct Worker {
+    /// Where the jobs are.
+    #[command(flatten)]
+    pub nats: Nats,
+    /// Ranges that are computed at once [default: this process's share of the CPUs, rounded up]
+    #[arg(long, env = "NQUEENS_THREADS", value_name = "T", value_parser = number(1, 1024))]
+    pub threads: Option<u32>,
+    /// Let all other processes of the machine go first
+    #[arg(long, env = "NQUEENS_NICE", num_args = 0..=1, require_equals = true, default_missing_value = "on", default_value = "off", value_parser = on_off, action = ArgAction::Set)]
+    pub nice: bool,
+    /// Address and port for /healthz, /readyz and /metrics
+    #[arg(long, env = "NQUEENS_LISTEN", default_value = DEFAULT_LISTEN, value_name = "ADDRESS", value_parser = listen_address)]
+    pub listen: SocketAddr,
+    /// How long handing back what is under way may take after a signal to stop
+    #[arg(long, env = "NQUEENS_DRAIN", value_name = "TIME", default_value = "2s", value_parser = duration("0s", "5m"))]
+    pub drain: Duration,
+    /// The form of the log on standard error [default: text on a terminal, else json]
+    #[arg(long, env = "NQUEENS_LOG", value_name = "FORM")]
+    pub log: Option<LogForm>,
+}
+
+impl Worker {
+    /// How many ranges are computed at once.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads.map_or_else(surroundings::cpus, |threads| threads as usize)
@@ -141,6 +177,18 @@ pub struct Config {
     /// The folder in which jobs and finished counts are kept [default: none, they end with the process]
     #[arg(long, env = "NQUEENS_DATA_DIR", value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
+    /// Where jobs lie that several services and workers share, instead of in a folder.
+    #[command(flatten)]
+    pub nats: Nats,
+    /// The part of a shared job's ranges that is computed again by another worker, to check them
+    #[arg(long, env = "NQUEENS_AUDIT", value_name = "PART", default_value = "0.01", value_parser = part)]
+    pub audit: f64,
+    /// How long a worker is to take for a range of a shared job, about
+    #[arg(long, env = "NQUEENS_RANGE", value_name = "TIME", default_value = "10s", value_parser = duration("100ms", "1m"))]
+    pub range: Duration,
+    /// When a worker that gives no sign of progress has lost its range to another one
+    #[arg(long, env = "NQUEENS_REDELIVERY", value_name = "TIME", default_value = "30s", value_parser = duration("1s", "10m"))]
+    pub redelivery: Duration,
     /// What callers must present, as `Authorization: Bearer TOKEN`, to start or cancel jobs [default: none, all may]
     #[arg(long, env = "NQUEENS_API_TOKEN", hide_env_values = true, value_name = "TOKEN", value_parser = secret)]
     pub api_token: Option<SecretString>,
@@ -222,6 +270,10 @@ impl Default for Config {
             drain: Duration::from_secs(2),
             max_job: MAX_JOB_DEFAULT,
             data_dir: None,
+            nats: Nats::default(),
+            audit: 0.01,
+            range: Duration::from_secs(10),
+            redelivery: Duration::from_secs(30),
             api_token: None,
             cors_origin: Vec::new(),
             log: None,
@@ -244,6 +296,12 @@ fn duration(min: &'static str, max: &'static str) -> impl Fn(&str) -> Result<Dur
         }
         Ok(value)
     }
+}
+
+/// Parses a part of a whole.
+fn part(text: &str) -> Result<f64, &'static str> {
+    let part: f64 = text.parse().map_err(|_| "write a number from 0 to 1")?;
+    if (0.0..=1.0).contains(&part) { Ok(part) } else { Err("it is not in 0 to 1") }
 }
 
 /// Files with secrets often end in a line feed. One within a secret cannot be sent in a header.

@@ -9,7 +9,7 @@
 //! - [`http`]: `request` (what came in), `response` (what goes out, errors too), `routes` (a file a resource), `page`
 //!   (the web page), and the edge that every request passes. `tests/house.rs` holds the order of all rooms.
 //! - [`server`]: the listener, its deadlines and its orderly end.
-//! - [`cli`]: the subcommands that do not serve.
+//! - [`worker`]: a process that works on the jobs that services share. [`cli`]: the subcommands that end by themselves.
 //! - [`surroundings`]: what the process may use of the machine. [`config`]: every knob. [`telemetry`]: logs and metrics.
 
 pub mod cli;
@@ -21,3 +21,4 @@ pub mod runs;
 pub mod server;
 pub mod surroundings;
 pub mod telemetry;
+pub mod worker;

@@ -2,7 +2,7 @@
 
 use nqueens::config::{self, Command, Config};
 use nqueens::server::{self, Shutdown};
-use nqueens::{cli, surroundings, telemetry};
+use nqueens::{cli, surroundings, telemetry, worker};
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 use tokio::net::TcpListener;
@@ -12,6 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 fn main() -> ExitCode {
     match config::parse(std::env::args_os()) {
         Ok(Command::Serve(config)) => serve(*config),
+        Ok(Command::Worker(config)) => work(&config),
         Ok(Command::Healthcheck(settings)) => match runtime(1) {
             Ok(runtime) => runtime.block_on(cli::healthcheck(&settings)),
             Err(error) => fail(&format!("cannot start: {error}"), 1),
@@ -35,7 +36,7 @@ fn count(settings: &config::Count) -> ExitCode {
 }
 
 fn serve(mut config: Config) -> ExitCode {
-    let logs = match telemetry::start(&config) {
+    let logs = match telemetry::start(config.log, config.access_log) {
         Ok(logs) => logs,
         Err(line) => return fail(&line, 2),
     };
@@ -62,6 +63,35 @@ fn serve(mut config: Config) -> ExitCode {
     match served {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(number)) => ExitCode::from(128 + number as u8),
+        Err((address, error)) => fail(&format!("cannot listen on {address}: {error}"), 1),
+    }
+}
+
+fn work(config: &config::Worker) -> ExitCode {
+    let _logs = match telemetry::start(config.log, false) {
+        Ok(logs) => logs,
+        Err(line) => return fail(&line, 2),
+    };
+    if config.nice {
+        worker::let_others_go_first();
+    }
+    let runtime = match runtime(config.threads()) {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&format!("cannot start: {error}"), 1),
+    };
+    let worked = runtime.block_on(async {
+        let listener = TcpListener::bind(config.listen).await.map_err(|error| (config.listen, error))?;
+        let address = listener.local_addr().unwrap_or(config.listen);
+        let ends = Ends::watch();
+        tracing::info!(%address, threads = config.threads(), version = env!("CARGO_PKG_VERSION"), "listening");
+        let shutdown = Shutdown::default();
+        tokio::spawn(watch_signals(ends, shutdown.clone()));
+        worker::run(listener, config, shutdown).await;
+        Ok::<_, (_, std::io::Error)>(())
+    });
+    runtime.shutdown_background();
+    match worked {
+        Ok(()) => ExitCode::SUCCESS,
         Err((address, error)) => fail(&format!("cannot listen on {address}: {error}"), 1),
     }
 }

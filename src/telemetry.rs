@@ -11,7 +11,7 @@ pub mod metrics;
 pub use access::{Access, AccessLog, milliseconds};
 pub use metrics::Metrics;
 
-use crate::config::{Config, LogForm};
+use crate::config::LogForm;
 use lines::{Lines, Writing};
 use std::any::Any;
 use std::io::IsTerminal as _;
@@ -32,15 +32,15 @@ impl Logs {
     }
 }
 
-/// Sets up the process's log as the configuration says; the level comes from `RUST_LOG` (default `info`). Panics are
+/// Sets up the process's log in a form, with or without a line for each request; the level comes from `RUST_LOG` (default `info`). Panics are
 /// logged as errors too.
 ///
 /// # Errors
 /// One line that says why `RUST_LOG` cannot be read, or why nothing can be written.
-pub fn start(config: &Config) -> Result<Logs, String> {
+pub fn start(form: Option<LogForm>, access_log: bool) -> Result<Logs, String> {
     let filter = filter::parse(std::env::var_os("RUST_LOG").as_deref())?;
     let terminal = std::io::stderr().is_terminal();
-    let form = config.log.unwrap_or(if terminal { LogForm::Text } else { LogForm::Json });
+    let form = form.unwrap_or(if terminal { LogForm::Text } else { LogForm::Json });
     let started = Lines::to(std::io::stderr(), form);
     let (writer, writing) = started.map_err(|error| format!("cannot start the log: {error}"))?;
     let lines = tracing_subscriber::fmt::layer().with_writer(writer.clone()).with_ansi(colours());
@@ -55,7 +55,7 @@ pub fn start(config: &Config) -> Result<Logs, String> {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, "panicked: {message}");
     }));
-    let access = if config.access_log { AccessLog::to(writer, form) } else { AccessLog::off() };
+    let access = if access_log { AccessLog::to(writer, form) } else { AccessLog::off() };
     Ok(Logs { access, _writing: writing })
 }
 

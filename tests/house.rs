@@ -26,6 +26,7 @@ const HOUSE: &[&str] = &[
     "http::document",
     "http",
     "server",
+    "worker",
     "cli",
 ];
 /// (Room, what it does not use although that stands above it.)

@@ -1,15 +1,19 @@
 //! From words and variables to a command, or to one line that says what is wrong.
 
+use super::nats::PASSWORD;
 use super::{Cli, Command};
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
 use clap::{Arg, CommandFactory as _, FromArgMatches as _};
 use std::any::TypeId;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The argument whose value is not to be shown.
-const SECRET: &str = "api_token";
+/// The arguments whose values are not to be shown.
+const SECRETS: [&str; 2] = ["api_token", URL];
+/// The argument with the address of NATS.
+const URL: &str = "url";
 
 /// Reads the command line and the environment. A variable that is set but empty counts as unset.
 ///
@@ -24,14 +28,19 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, (Stri
     if let Some(name) = &subcommand {
         cli = cli.mut_subcommand(name, |command| command.mut_args(unset_if_empty));
     }
-    let parsed = cli.try_get_matches_from_mut(&words).and_then(|matches| Cli::from_arg_matches(&matches));
+    let parsed = cli.try_get_matches_from_mut(&words);
+    let shows_url = parsed.as_ref().is_ok_and(|matches| {
+        let of = matches.subcommand().map_or(matches, |(_, of)| of);
+        of.try_contains_id(URL).is_ok_and(|is_known| is_known) && of.value_source(URL) == Some(ValueSource::CommandLine)
+    });
+    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
     let mut error = match parsed {
         Ok(cli) => {
             let mut command = cli.command.unwrap_or_else(|| Command::Serve(Box::new(cli.serve)));
-            if let Command::Serve(config) = &mut command {
-                config.cors_origin.retain(|origin| !origin.is_empty());
-            }
-            return Ok(command);
+            return match settle(&mut command, shows_url) {
+                Ok(()) => Ok(command),
+                Err(line) => Err((format!("error: {line} (try 'nqueens --help')\n"), 2)),
+            };
         }
         Err(error) if error.exit_code() == 0 => return Err((error.to_string(), 0)),
         Err(error) => error,
@@ -43,7 +52,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, (Stri
         Some(place) => *place == arg.to_string(),
         None => error.kind() == ErrorKind::InvalidUtf8 && is_no_text(arg) && !is_given(arg, &words),
     });
-    if wrong.is_some_and(|arg| arg.get_id() == SECRET) {
+    if wrong.is_some_and(|arg| SECRETS.iter().any(|secret| arg.get_id() == secret)) {
         // A bad secret may be most of a good one, so nothing of it is repeated.
         error.insert(ContextKind::InvalidValue, ContextValue::String("…".to_owned()));
     }
@@ -53,6 +62,29 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, (Stri
         line = format!("{line} (from the variable {})", variable.display());
     }
     Err((format!("{line} (try 'nqueens --help')\n"), 2))
+}
+
+/// What is left to do when the words are understood. `shows_url`: the address of NATS is among them.
+fn settle(command: &mut Command, shows_url: bool) -> Result<(), String> {
+    let nats = match command {
+        Command::Serve(config) => {
+            config.cors_origin.retain(|origin| !origin.is_empty());
+            &mut config.nats
+        }
+        Command::Worker(worker) if worker.nats.url.is_none() => {
+            return Err("a worker needs --nats-url or the variable NQUEENS_NATS_URL".to_owned());
+        }
+        Command::Worker(worker) => &mut worker.nats,
+        Command::Count(_) | Command::Healthcheck(_) | Command::Openapi => return Ok(()),
+    };
+    if shows_url && nats.has_password() {
+        return Err(format!(
+            "--nats-url has a password in it, which every list of processes shows: put the password into the variable \
+             {PASSWORD}, or name a file with --nats-credentials"
+        ));
+    }
+    nats.take_secrets();
+    Ok(())
 }
 
 fn unset_if_empty(arg: Arg) -> Arg {

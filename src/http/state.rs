@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::queens::Board;
 use crate::queens::backtrack::Steps;
 use crate::queens::backtrack::trace::walk::Walks;
-use crate::runs::{self, Runs, Worked};
+use crate::runs::{self, Planning, Runs, Worked};
 use crate::surroundings;
 use crate::telemetry::{AccessLog, Metrics};
 use axum::body::Bytes;
@@ -87,8 +87,13 @@ impl App {
             memory: surroundings::memory(),
             ..runs::Settings::default()
         };
+        let planning = Planning { audit: config.audit, range: config.range, redelivery: config.redelivery };
+        let runs = match &config.nats.url {
+            None => Runs::open(pool.clone(), &settings),
+            Some(_) => Runs::front(pool.clone(), &settings, config.nats.clone(), planning),
+        };
         Self(Arc::new(Inner {
-            runs: Runs::open(pool.clone(), &settings),
+            runs,
             first_solutions: Flights::default(),
             try_counts: Flights::default(),
             walks: Walks::default(),

@@ -62,6 +62,7 @@ pub async fn upkeep(inner: Arc<Inner>) {
             changed = access.changed() => if changed.is_err() { return },
             () = tokio::time::sleep(NOTE), if under_way => {}
             () = inner.news.notified() => {}
+            () = inner.home.news() => {}
             () = inner.closed.cancelled() => return,
         }
     }
@@ -81,7 +82,8 @@ impl Inner {
     pub(super) fn obstacle(&self, n: Size, access: &Access) -> Option<String> {
         let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
         match (self.worked, self.memory, access.trouble()) {
-            (_, _, Some(trouble)) => Some(format!("the data directory cannot be used for now: {}", trouble.reason)),
+            (_, _, Some(trouble)) => Some(format!("{} cannot be used for now: {}", self.home.name(), trouble.reason)),
+            (Worked::Elsewhere, ..) => None,
             (Worked::UpTo(max), ..) if n.get() > max => {
                 Some(format!("it is above the largest n of jobs, {max}; it goes on when that is raised"))
             }
@@ -99,7 +101,8 @@ impl Inner {
         let mut table = self.table(); // first, so that of two reviews the later one knows the latest
         let access = self.home.access().borrow().clone();
         let is_open = matches!(self.entry(n).borrow().job, Job::Open(_));
-        let has_job = is_open && !self.closed.is_cancelled() && self.obstacle(n, &access).is_none();
+        let is_ours = is_open && self.worked != Worked::Elsewhere;
+        let has_job = is_ours && !self.closed.is_cancelled() && self.obstacle(n, &access).is_none();
         if has_job || table.runs.contains_key(&n) {
             table.runs.entry(n).or_default().set_job(has_job, &self.pool);
         }
@@ -122,7 +125,7 @@ impl Inner {
             return;
         }
         let mut table = self.table();
-        for n in table.staff(self.pool.workers(), |n| self.entry(n).borrow().has_more()) {
+        for n in table.staff(self.pool.workers(), |n| self.home.has_more(n)) {
             match (table.runs.get(&n).and_then(Run::place), Plan::new(n)) {
                 (Some((standing, left)), Some(plan)) => {
                     self.lanes.spawn(lane::run(Arc::clone(self), plan, standing, left));
@@ -145,16 +148,23 @@ impl Inner {
         }
     }
 
-    /// Notes how far the runs are. Whether there are any.
+    /// Notes how far the counts under way are. Whether there are any.
     fn note(&self) -> bool {
         let mut table = self.table();
         let now = Instant::now();
-        for (&n, run) in &mut table.runs {
-            if let (Some(plan), Some(work)) = (Plan::new(n), self.entry(n).borrow().job.work()) {
-                run.note(now, work.ledger.progress(&plan));
+        for n in (1..=Plan::MAX).filter_map(Size::new) {
+            let entry = self.entry(n);
+            let entry = entry.borrow();
+            let here = table.runs.get(&n).is_some_and(|run| run.rank().is_some());
+            let elsewhere = self.worked == Worked::Elsewhere && matches!(entry.job, Job::Open(_));
+            match (entry.job.work().filter(|_| here || elsewhere), Plan::new(n)) {
+                (Some(work), Some(plan)) => {
+                    table.paces.entry(n).or_default().note(now, work.ledger.progress(&plan));
+                }
+                _ => drop(table.paces.remove(&n)),
             }
         }
-        !table.runs.is_empty()
+        !table.paces.is_empty()
     }
 
     /// A lane hands in what is done.
@@ -173,9 +183,9 @@ impl Inner {
     }
 
     /// A task of this size panicked: it would again.
-    pub(super) async fn fail(self: &Arc<Self>, n: Size, message: String) {
+    pub(super) async fn fail(self: &Arc<Self>, n: Size, task: u64, message: String) {
         let reason = "a task failed by a bug in the service; its log has the details".to_owned();
-        let _ = self.home.fail(n, reason).await;
+        let _ = self.home.fail(n, task, reason).await;
         if let Some(run) = self.table().runs.get_mut(&n) {
             run.failure.send_replace(Some(Failure::Panicked(message)));
         }

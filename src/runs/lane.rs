@@ -56,7 +56,13 @@ pub async fn run(inner: Arc<Inner>, plan: Plan, standing: Standing, left: Cancel
         {
             let mut hands = shared.lock().await;
             if hands.tasks.is_empty() {
-                match inner.home.claim(n, hands.tasks.end, most).await {
+                let claimed = tokio::select! {
+                    biased;
+                    claimed = inner.home.claim(n, hands.tasks.end, most) => claimed,
+                    () = left.cancelled() => break,
+                    () = inner.must_yield(n) => break,
+                };
+                match claimed {
                     Ok(Some(tasks)) => hands.tasks = tasks,
                     Ok(None) => break,
                     Err(trouble) => {
@@ -88,7 +94,7 @@ pub async fn run(inner: Arc<Inner>, plan: Plan, standing: Standing, left: Cancel
             Ok(()) => {}
             Err(Failure::Panicked(message)) => {
                 tracing::error!(n = n.get(), message, "a task of a count panicked");
-                inner.fail(n, message).await;
+                inner.fail(n, hands.tasks.start, message).await;
                 break;
             }
             Err(_) => break,

@@ -21,16 +21,18 @@ mod snapshot;
 mod tests;
 
 pub use count::Count;
-pub use home::Access;
+pub use home::{Access, Planning};
 pub use snapshot::{Snapshot, State};
 
 use crate::compute::{Failure, Pool};
+use crate::config::Nats;
 use crate::queens::Size;
 use crate::queens::count::{Kernel, Plan, memory_needed};
-use home::{Entry, Home, Local, Trouble};
+use crate::telemetry::metrics;
+use home::{Entry, Front, Home, Local, Trouble, Worker};
 use inner::{Inner, Seat, upkeep};
 use job::{Job, Wish};
-use run::Table;
+use run::{Pace, Table};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -45,8 +47,10 @@ const OPENING: Duration = Duration::from_secs(2);
 /// Why nothing can be said or done about a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The data directory cannot be used.
+    /// Where the facts are kept cannot be used.
     Storage {
+        /// What that is.
+        place: &'static str,
         /// Why, in plain words.
         reason: String,
         /// When asking again may help.
@@ -63,12 +67,6 @@ pub enum Refusal {
     },
     /// The service is ending.
     Ending,
-}
-
-impl From<Trouble> for Refusal {
-    fn from(Trouble { reason, again }: Trouble) -> Self {
-        Self::Storage { reason, again }
-    }
 }
 
 /// Why a job cannot be cancelled.
@@ -102,6 +100,8 @@ pub enum Worked {
     UpTo(u32),
     /// The one of this size.
     Only(Size),
+    /// None: other processes do.
+    Elsewhere,
 }
 
 impl Default for Worked {
@@ -148,6 +148,20 @@ impl Runs {
         Self::with_home(pool, home, settings)
     }
 
+    /// Those of a front: jobs lie in NATS and are worked on elsewhere, counts for requests are made here. Within a runtime.
+    #[must_use]
+    pub fn front(pool: Pool, settings: &Settings, nats: Nats, planning: Planning) -> Self {
+        let settings = Settings { jobs: Worked::Elsewhere, ..settings.clone() };
+        Self::with_home(pool, Box::new(Front::open(nats, planning)), &settings)
+    }
+
+    /// Those of a worker: it works on the jobs that lie in NATS, together with others. Within a runtime.
+    #[must_use]
+    pub fn worker(pool: Pool, settings: &Settings, nats: Nats) -> Self {
+        let home = Worker::open(nats, pool.workers() as u32, settings.memory);
+        Self::with_home(pool, Box::new(home), settings)
+    }
+
     fn with_home(pool: Pool, home: Box<dyn Home>, settings: &Settings) -> Self {
         let runs = Self(Arc::new(Inner {
             pool,
@@ -185,6 +199,9 @@ impl Runs {
         if self.0.closed.is_cancelled() {
             return Err(Failure::ShuttingDown);
         }
+        if self.0.worked == Worked::Elsewhere && self.can_join(n, deadline.saturating_duration_since(Instant::now())) {
+            return self.wait_for(n, deadline, std::future::pending()).await;
+        }
         let failure = {
             let mut table = self.0.table();
             let run = table.runs.entry(n).or_default();
@@ -196,9 +213,19 @@ impl Runs {
         let mut failure = failure?;
         self.0.staff();
         self.0.news.notify_one();
+        let failed = async { failure.wait_for(Option::is_some).await.ok().and_then(|failed| failed.clone()) };
+        self.wait_for(n, deadline, failed).await
+    }
+
+    /// Waits until the count of size `n` is known.
+    async fn wait_for(
+        &self,
+        n: Size,
+        deadline: Instant,
+        failed: impl Future<Output = Option<Failure>>,
+    ) -> Result<Count, Failure> {
         let mut entry = self.0.entry(n);
         let counted = async { drop(entry.wait_for(|entry| matches!(entry.job, Job::Done(_))).await) };
-        let failed = async { failure.wait_for(Option::is_some).await.ok().and_then(|failed| failed.clone()) };
         tokio::select! {
             counted = timeout_at(deadline.into(), counted) => match counted {
                 Ok(()) => self.known(n).ok_or(Failure::ShuttingDown),
@@ -213,6 +240,11 @@ impl Runs {
     #[must_use]
     pub fn can_join(&self, n: Size, left: Duration) -> bool {
         let Some(plan) = Plan::new(n) else { return false };
+        if self.0.worked == Worked::Elsewhere {
+            let is_open = matches!(self.0.entry(n).borrow().job, Job::Open(_));
+            let eta = self.0.table().paces.get(&n).and_then(Pace::eta);
+            return is_open && eta.is_some_and(|eta| eta <= left);
+        }
         match &self.0.entry(n).borrow().job {
             Job::Open(work) => {
                 let done = work.ledger.progress(&plan);
@@ -221,6 +253,12 @@ impl Runs {
             }
             _ => false,
         }
+    }
+
+    /// What is known of the processes that share jobs, if this is one of them.
+    #[must_use]
+    pub fn cluster(&self) -> Option<metrics::Cluster> {
+        self.0.home.cluster()
     }
 
     /// Waits until the data directory has been opened or cannot be, but not for long.
@@ -255,7 +293,7 @@ impl Runs {
     /// See [`Refusal`].
     pub async fn put(&self, n: Size, deadline: Instant) -> Result<Snapshot, Refusal> {
         self.may_change(deadline).await?;
-        if self.known(n).is_none() {
+        if self.known(n).is_none() && self.0.worked != Worked::Elsewhere {
             self.fits(n)?;
         }
         self.grant(n, Wish::Count, deadline).await?;
@@ -282,7 +320,7 @@ impl Runs {
         self.opened(deadline).await;
         match self.access().trouble() {
             _ if self.0.closed.is_cancelled() => Err(Refusal::Ending),
-            Some(trouble) => Err(trouble.into()),
+            Some(trouble) => Err(self.refused(trouble)),
             None => Ok(()),
         }
     }
@@ -296,7 +334,11 @@ impl Runs {
             inner.news.notify_one();
             granted
         });
-        Ok(granted.await.map_err(|_| Refusal::Ending)??)
+        granted.await.map_err(|_| Refusal::Ending)?.map_err(|trouble| self.refused(trouble))
+    }
+
+    fn refused(&self, Trouble { reason, again }: Trouble) -> Refusal {
+        Refusal::Storage { place: self.0.home.name(), reason, again }
     }
 
     /// How the job of size `n` is; `None` if nobody asked for it. A count that a request finished is a done job.
@@ -306,7 +348,7 @@ impl Runs {
     pub fn get(&self, n: Size) -> Result<Option<Snapshot>, Refusal> {
         let access = self.access();
         match access.trouble() {
-            Some(trouble) if !access.is_known() => Err(trouble.into()),
+            Some(trouble) if !access.is_known() => Err(self.refused(trouble)),
             _ => Ok(self.0.snapshot(n, &access)),
         }
     }

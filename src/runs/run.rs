@@ -32,6 +32,11 @@ pub struct Run {
     pub is_starved: bool,
     /// Tells the requests that there will be no answer.
     pub failure: watch::Sender<Option<Failure>>,
+}
+
+/// How a count gets on.
+#[derive(Default)]
+pub struct Pace {
     /// How much of the work was done when.
     samples: VecDeque<(Instant, f64)>,
 }
@@ -81,7 +86,6 @@ impl Run {
                 if let Some(standing) = self.standing.take() {
                     standing.set_rank(Rank::Background);
                 }
-                self.samples.clear();
             }
         }
         Ok(())
@@ -96,7 +100,9 @@ impl Run {
     pub fn place(&self) -> Option<(Standing, CancellationToken)> {
         Some((self.standing.clone()?, self.left.clone()))
     }
+}
 
+impl Pace {
     /// Notes how much of the work is done.
     pub fn note(&mut self, now: Instant, done: f64) {
         self.samples.push_back((now, done));
@@ -119,6 +125,8 @@ impl Run {
 /// The runs, by size, and the memory that their lanes have.
 pub struct Table {
     pub runs: BTreeMap<Size, Run>,
+    /// Of the counts that are under way, here or elsewhere.
+    pub paces: BTreeMap<Size, Pace>,
     /// What all lanes may have together.
     limit: Option<u64>,
     taken: u64,
@@ -126,7 +134,7 @@ pub struct Table {
 
 impl Table {
     pub fn new(limit: Option<u64>) -> Self {
-        Self { runs: BTreeMap::new(), limit, taken: 0 }
+        Self { runs: BTreeMap::new(), paces: BTreeMap::new(), limit, taken: 0 }
     }
 
     /// The runs that somebody waits for, the most urgent first; among equals those come first that have least.

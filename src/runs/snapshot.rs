@@ -1,8 +1,8 @@
 //! A job as it is told.
 
-use super::home::Access;
+use super::home::{Access, Elsewhere};
 use super::job::{Job, Utc};
-use super::run::Run;
+use super::run::Pace;
 use super::{Count, Inner};
 use crate::queens::Size;
 use crate::queens::count::Plan;
@@ -73,6 +73,8 @@ pub struct Snapshot {
     pub cpu: Option<Duration>,
     /// The version of the plan it is counted by.
     pub plan: u32,
+    /// How many tasks have been computed again, to check them.
+    pub audited: u64,
     /// The result, when done.
     pub count: Option<Count>,
 }
@@ -86,20 +88,26 @@ impl Inner {
             let table = self.table();
             let run = table.runs.get(&n);
             let lanes = run.is_some_and(|run| run.lanes > 0 && run.begun);
-            (lanes, run.is_some_and(|run| run.is_starved), run.and_then(Run::eta))
+            (lanes, run.is_some_and(|run| run.is_starved), table.paces.get(&n).and_then(Pace::eta))
         };
         let watch = self.entry(n);
         let entry = watch.borrow();
-        let under_way = if lanes { State::Running } else { State::Queued };
+        let works = lanes || entry.elsewhere == Some(Elsewhere::Working);
         let trouble = || {
             let trouble = access.trouble().filter(|_| !entry.kept)?;
-            Some(format!("the data directory cannot be used for now: {}", trouble.reason))
+            Some(format!("{} cannot be used for now: {}", self.home.name(), trouble.reason))
         };
         let (state, reason, finished_at) = match &entry.job {
             Job::Unasked(_) => return None,
             Job::Open(_) => {
                 let memory = || "it waits for memory that other counts have".to_owned();
-                (under_way, self.obstacle(n, access).or_else(|| is_starved.then(memory)), None)
+                let waits = || match &entry.elsewhere {
+                    Some(Elsewhere::Waiting(reason)) => reason.clone(),
+                    Some(Elsewhere::Working) | None => is_starved.then(memory),
+                };
+                let obstacle = self.obstacle(n, access);
+                let is_running = works && (lanes || obstacle.is_none());
+                (if is_running { State::Running } else { State::Queued }, obstacle.or_else(waits), None)
             }
             Job::Cancelled { at, .. } => {
                 let reason = "cancelled; what is finished is kept, and PUT goes on from there";
@@ -135,6 +143,7 @@ impl Inner {
             finished_at,
             cpu,
             plan: version,
+            audited: entry.audited,
             count: count.filter(|_| state == State::Done),
         })
     }

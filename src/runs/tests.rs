@@ -2,7 +2,7 @@
 
 use super::home::Word;
 use super::ledger::Ledger;
-use super::run::Run;
+use super::run::{Pace, Run};
 use super::*;
 use crate::queens::published::published;
 use std::ops::Range;
@@ -72,8 +72,8 @@ impl Home for Watched {
         self.inner.grant(n, wish, deadline)
     }
 
-    fn fail(&self, n: Size, reason: String) -> Word<'_, ()> {
-        self.inner.fail(n, reason)
+    fn fail(&self, n: Size, task: u64, reason: String) -> Word<'_, ()> {
+        self.inner.fail(n, task, reason)
     }
 
     fn claim(&self, n: Size, at: u64, most: u64) -> Word<'_, Option<Range<u64>>> {
@@ -204,7 +204,7 @@ async fn in_trouble_jobs_wait_and_go_on_and_requests_are_answered() {
     until(|| runs.0.table().runs.is_empty()).await;
     let waits = runs.get(size(18)).expect("known").expect("a job");
     assert!(waits.state == State::Queued && waits.reason.is_some_and(|reason| reason.contains("the cat sits on it")));
-    let refused = Refusal::Storage { reason: trouble().reason, again: trouble().again };
+    let refused = Refusal::Storage { place: "the data directory", reason: trouble().reason, again: trouble().again };
     assert_eq!(runs.put(size(12), later()).await, Err(refused.clone()));
     assert_eq!(runs.cancel(size(18), later()).await, Err(NotCancelled::Refused(refused)));
     assert_eq!(runs.count(size(14), Instant::now(), later()).await.map(|count| count.all), Ok(365_596));
@@ -313,12 +313,12 @@ fn a_run_has_the_rank_of_its_most_urgent_waiter_now() {
 
 #[test]
 fn the_remaining_time_follows_the_pace() {
-    let mut run = Run::default();
+    let mut pace = Pace::default();
     let begun = Instant::now();
-    run.note(begun, 0.5);
-    run.note(begun + Duration::from_millis(100), 0.6);
-    assert_eq!(run.eta(), None); // too early for a word
-    run.note(begun + Duration::from_secs(2), 0.7);
-    let eta = run.eta().expect("an estimate").as_secs_f64();
+    pace.note(begun, 0.5);
+    pace.note(begun + Duration::from_millis(100), 0.6);
+    assert_eq!(pace.eta(), None); // too early for a word
+    pace.note(begun + Duration::from_secs(2), 0.7);
+    let eta = pace.eta().expect("an estimate").as_secs_f64();
     assert!((eta - 3.0).abs() < 0.01, "{eta}");
 }

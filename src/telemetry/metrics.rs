@@ -94,9 +94,33 @@ pub struct Jobs {
     pub by_state: Vec<(&'static str, i64)>,
     /// Of each job its size, its finished tasks, and all of them.
     pub tasks: Vec<(u32, u64, u64)>,
+    /// Of each shared job its size, and how many of its tasks were computed again.
+    pub audited: Vec<(u32, u64)>,
     /// Whether the data directory, if there is one, can be used.
     pub storage_usable: bool,
+    /// The processes that share jobs, if this is one of them.
+    pub cluster: Option<Cluster>,
 }
+
+/// What a process knows of those that share jobs.
+#[derive(Clone, Debug, Default)]
+pub struct Cluster {
+    /// Why what they share cannot be used, if that is so.
+    pub trouble: Option<String>,
+    /// How many workers are connected.
+    pub workers: u32,
+    /// How many ranges they compute at a time, all together.
+    pub threads: u32,
+    /// Whether this process plans.
+    pub is_planner: bool,
+    /// How many ranges this process has done.
+    pub ranges: u64,
+    /// How many of them another one had done already.
+    pub duplicates: u64,
+}
+
+/// The form of the text.
+pub const FORM: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 impl Default for Metrics {
     fn default() -> Self {
@@ -169,6 +193,9 @@ impl Metrics {
         self.storage_usable.set(jobs.storage_usable.into());
         let mut text = String::new();
         let _ = encode(&mut text, &self.registry); // writing to memory does not fail
+        if let Some(cluster) = &jobs.cluster {
+            let _ = encode(&mut text, &registry_of(cluster, &jobs.audited));
+        }
         text
     }
 
@@ -210,6 +237,34 @@ impl Metrics {
     pub fn stream_ended(&self, reason: &'static str) {
         self.streams.get_or_create(&[("reason", reason)]).inc();
     }
+}
+
+/// What there is only in processes that share jobs, so that others do not have it.
+fn registry_of(cluster: &Cluster, audited: &[(u32, u64)]) -> Registry {
+    let mut registry = Registry::default();
+    let mut gauge = |name, about, value: i64| {
+        let gauge: Gauge = Gauge::default();
+        gauge.set(value);
+        registry.register(name, about, gauge);
+    };
+    gauge("nqueens_cluster_usable", "1 if NATS can be used, else 0", cluster.trouble.is_none().into());
+    gauge("nqueens_cluster_workers", "Workers that are connected", cluster.workers.into());
+    gauge("nqueens_cluster_threads", "Ranges that they compute at a time", cluster.threads.into());
+    gauge("nqueens_cluster_planner", "1 if this process plans the jobs, else 0", cluster.is_planner.into());
+    let mut counter = |name, about, value| {
+        let counter: Counter = Counter::default();
+        counter.inc_by(value);
+        registry.register(name, about, counter);
+    };
+    counter("nqueens_cluster_ranges", "Ranges that this process has done", cluster.ranges);
+    let about = "Ranges that this process has done after another one";
+    counter("nqueens_cluster_duplicates", about, cluster.duplicates);
+    let tasks = Family::<[(&'static str, u32); 1], Gauge>::default();
+    for &(n, number) in audited {
+        tasks.get_or_create(&[("n", n)]).set(number as i64);
+    }
+    registry.register("nqueens_job_tasks_audited", "Tasks of a shared long count that were computed again", tasks);
+    registry
 }
 
 /// A search that has begun; counted when this is dropped.
@@ -266,7 +321,8 @@ mod tests {
     use super::*;
 
     fn text(metrics: &Metrics) -> String {
-        let jobs = Jobs { by_state: vec![("done", 2)], tasks: vec![(20, 3, 7)], storage_usable: true };
+        let jobs =
+            Jobs { by_state: vec![("done", 2)], tasks: vec![(20, 3, 7)], storage_usable: true, ..Jobs::default() };
         metrics.render(1, 2, &jobs)
     }
 

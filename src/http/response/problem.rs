@@ -132,8 +132,10 @@ pub enum Problem {
         /// The job that would do it, relative to the route's path, if one would be accepted.
         job: Option<String>,
     },
-    /// The data directory cannot be used.
+    /// Where jobs are kept cannot be used.
     StorageUnavailable {
+        /// What that is.
+        place: &'static str,
         /// Why, in plain words.
         reason: String,
         /// When asking again may help.
@@ -171,7 +173,7 @@ pub enum Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Storage { reason, again } => Self::StorageUnavailable { reason, again },
+            Refusal::Storage { place, reason, again } => Self::StorageUnavailable { place, reason, again },
             Refusal::Memory { n, needed, limit } => Self::TooLittleMemory { n: n.get(), needed, limit },
             Refusal::Ending => Self::ShuttingDown,
         }
@@ -311,8 +313,9 @@ impl Problem {
                 let detail = "Something went wrong in the service; the log has the details.";
                 Told { for_the_log: Some(message), ..told("internal", "Internal error", 500, detail) }
             }
-            Self::StorageUnavailable { reason, again } => {
-                let detail = format!("The data directory cannot be used: {reason}.");
+            Self::StorageUnavailable { place, reason, again } => {
+                let place = place.replacen("the ", "The ", 1);
+                let detail = format!("{place} cannot be used: {reason}.");
                 told("storage-unavailable", "Storage unavailable", 503, &detail).again_in(again.as_secs().max(1))
             }
             Self::TooLittleMemory { n, needed, limit } => {

@@ -4,7 +4,7 @@ use crate::http::request::{Call, NoBody};
 use crate::http::response::{PlainProblems, Problem};
 use crate::http::state::App;
 use crate::runs::State as JobState;
-use crate::telemetry::metrics::Jobs;
+use crate::telemetry::metrics::{FORM, Jobs};
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -16,7 +16,6 @@ use std::sync::{Arc, LazyLock};
 use utoipa::ToSchema;
 
 const JSON: &str = "application/json";
-const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// For answers that change only with a new version or configuration.
 const FOR_A_WHILE: (HeaderName, &str) = (CACHE_CONTROL, "public, max-age=300");
 
@@ -58,7 +57,7 @@ pub async fn readyz(State(app): State<App>, _: NoBody) -> Result<Json<Health>, P
 pub async fn metrics(State(app): State<App>, _: NoBody) -> impl IntoResponse {
     let load = app.pool.load();
     let text = app.metrics.render(load.running, load.waiting, &jobs(&app));
-    ([(CONTENT_TYPE, METRICS)], text)
+    ([(CONTENT_TYPE, FORM)], text)
 }
 
 /// How the jobs are, for the metrics.
@@ -69,7 +68,9 @@ fn jobs(app: &App) -> Jobs {
     Jobs {
         by_state: JobState::ALL.iter().map(|&state| (state.name(), number(state))).collect(),
         tasks: jobs.iter().map(|job| (job.n.get(), job.tasks_done, job.tasks_total)).collect(),
+        audited: jobs.iter().map(|job| (job.n.get(), job.audited)).collect(),
         storage_usable,
+        cluster: app.runs.cluster(),
     }
 }
 

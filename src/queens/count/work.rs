@@ -1,6 +1,6 @@
 //! How much of the whole work some tasks of a plan are.
 
-use super::plan::Plan;
+use super::plan::{Plan, Section};
 use std::ops::Range;
 
 /// What the symmetric counts cost together, as a part of the whole.
@@ -11,6 +11,12 @@ impl Plan {
     #[must_use]
     pub fn work(&self, tasks: &Range<u64>) -> f64 {
         self.work_before(tasks.end) - self.work_before(tasks.start)
+    }
+
+    /// About how many seconds one thread takes for all of it, on the machine on which costs were measured.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.sections().iter().map(Section::cost).sum::<f64>() / 1e3
     }
 
     fn work_before(&self, task: u64) -> f64 {

@@ -100,7 +100,7 @@ impl Home for Local {
         Box::pin(self.granted(n, wish, deadline))
     }
 
-    fn fail(&self, n: Size, reason: String) -> Word<'_, ()> {
+    fn fail(&self, n: Size, _: u64, reason: String) -> Word<'_, ()> {
         let failed = self.change(n, |entry, _| {
             entry.job.fail(&reason);
             entry.kept = false;

@@ -8,19 +8,24 @@ mod facts;
 mod fault;
 mod file;
 mod local;
+mod nats;
 mod old;
 mod reading;
 mod record;
+#[cfg(test)]
+mod suite;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 pub use local::Local;
+pub use nats::{Front, Planning, Worker};
 
 use super::job::{Job, Wish};
 use super::ledger::Ledger;
 use crate::queens::Size;
 use crate::queens::count::{Plan, Untaken};
+use crate::telemetry::metrics;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::pin::Pin;
@@ -91,14 +96,34 @@ pub trait Home: Send + Sync {
     /// How it is, and when that changes.
     fn access(&self) -> watch::Receiver<Access>;
 
+    /// What it is called.
+    fn name(&self) -> &'static str {
+        "the data directory"
+    }
+
     /// What is known of a size, and when that changes, by whomever.
     fn watch(&self, n: Size) -> watch::Receiver<Entry>;
+
+    /// Waits until others may have changed what lanes there should be; for ever where there are no others.
+    fn news(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::pending())
+    }
+
+    /// What is known of the other processes, if there are some.
+    fn cluster(&self) -> Option<metrics::Cluster> {
+        None
+    }
+
+    /// Whether there are tasks for another lane of this process.
+    fn has_more(&self, n: Size) -> bool {
+        self.watch(n).borrow().has_more()
+    }
 
     /// Grants a wish. It has been kept when the word comes; if none comes by the deadline, or trouble, it is not granted.
     fn grant(&self, n: Size, wish: Wish, deadline: Instant) -> Word<'_, ()>;
 
-    /// Gives a job up.
-    fn fail(&self, n: Size, reason: String) -> Word<'_, ()>;
+    /// Says that this task cannot be done, and why: here the job is given up.
+    fn fail(&self, n: Size, task: u64, reason: String) -> Word<'_, ()>;
 
     /// Some consecutive tasks, at most `most`, that are not done and that nobody else has, for somebody whose last ones
     /// ended before task `at`, see [`Untaken::take`]. `None` if there are none.
@@ -126,10 +151,23 @@ pub struct Entry {
     pub kept_tasks: u64,
     /// Of a done one: whether that has been kept, or at least will not be soon, so that it may be told.
     pub settled: bool,
+    /// Who else works on it; nothing where there are no others.
+    pub elsewhere: Option<Elsewhere>,
+    /// How many of its tasks have been computed again, to check them.
+    pub audited: u64,
     /// The tasks that are neither done nor claimed.
     untaken: Untaken,
     /// Those that are claimed, by their first.
     claims: BTreeMap<u64, u64>,
+}
+
+/// How an open job gets on in other processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// They work on it.
+    Working,
+    /// None does yet, or can, for this reason.
+    Waiting(Option<String>),
 }
 
 impl Entry {
@@ -139,6 +177,8 @@ impl Entry {
             kept: false,
             kept_tasks: 0,
             settled: false,
+            elsewhere: None,
+            audited: 0,
             untaken: Untaken::default(),
             claims: BTreeMap::new(),
         };

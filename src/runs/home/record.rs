@@ -41,8 +41,8 @@ pub enum Unread {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Sealed<T> {
-    key: Key,
+struct Sealed<K, T> {
+    key: K,
     plan: u32,
     text: T,
 }
@@ -79,15 +79,23 @@ struct RangeText {
     sum: u64,
 }
 
-fn seal<T: Serialize>(key: Key, plan: u32, text: T) -> Vec<u8> {
+/// Writes a text about something, under a version of the plan.
+pub fn seal<K: Serialize, T: Serialize>(key: K, plan: u32, text: T) -> Vec<u8> {
     // Numbers, names and texts always can be written.
     ser_flavors::crc::to_allocvec_u64(&Sealed { key, plan, text }, CRC.digest()).unwrap_or_default()
 }
 
 /// The text, and the version of the plan that it was written under.
-fn unseal<T: DeserializeOwned>(key: Key, record: &[u8]) -> Result<(T, u32), Unread> {
-    match de_flavors::crc::take_from_bytes_u64::<Sealed<T>>(record, CRC.digest()) {
-        Ok((sealed, [])) if sealed.key == key => Ok((sealed.text, sealed.plan)),
+///
+/// # Errors
+/// [`Unread::Damaged`].
+pub fn unseal<K, T>(key: &K, record: &[u8]) -> Result<(T, u32), Unread>
+where
+    K: DeserializeOwned + PartialEq,
+    T: DeserializeOwned,
+{
+    match de_flavors::crc::take_from_bytes_u64::<Sealed<K, T>>(record, CRC.digest()) {
+        Ok((sealed, [])) if sealed.key == *key => Ok((sealed.text, sealed.plan)),
         _ => Err(Unread::Damaged),
     }
 }
@@ -103,7 +111,7 @@ pub fn write_range(n: u32, from: u64, Part { to, sum }: Part) -> Vec<u8> {
 /// # Errors
 /// See [`Unread`].
 pub fn read_range(n: u32, from: u64, record: &[u8]) -> Result<Part, Unread> {
-    let (RangeText { to, sum }, plan) = unseal(Key::Range(n, from), record)?;
+    let (RangeText { to, sum }, plan) = unseal(&Key::Range(n, from), record)?;
     if plan == Plan::VERSION { Ok(Part { to, sum }) } else { Err(Unread::OldPlan) }
 }
 
@@ -119,7 +127,7 @@ pub fn write_count(n: u32, finished: &Finished) -> Vec<u8> {
 /// # Errors
 /// See [`Unread`].
 pub fn read_count(n: Size, record: &[u8]) -> Result<Finished, Unread> {
-    let (text, plan) = unseal::<CountText>(Key::Count(n.get()), record)?;
+    let (text, plan) = unseal::<_, CountText>(&Key::Count(n.get()), record)?;
     let CountText { all, half_turn, quarter_turn, started, finished, cpu } = text;
     Ok(Finished { count: Count::new(n, all, half_turn, quarter_turn), plan, started, finished, cpu })
 }
@@ -129,7 +137,7 @@ pub fn read_count(n: Size, record: &[u8]) -> Result<Finished, Unread> {
 /// # Errors
 /// See [`Unread`].
 pub fn read_job(plan: &Plan, record: &[u8]) -> Result<Job, Unread> {
-    let (JobText { state, started, cpu }, _) = unseal(Key::Job(plan.size().get()), record)?;
+    let (JobText { state, started, cpu }, _) = unseal(&Key::Job(plan.size().get()), record)?;
     let work = Work { ledger: Ledger::new(plan), started, cpu };
     Ok(match state {
         State::Unasked => Job::Unasked(work),

@@ -61,6 +61,9 @@ pub struct JobAnswer {
     /// The version of the plan of tasks that it is counted by.
     #[schema(minimum = 1)]
     plan: u32,
+    /// How many tasks were computed a second time by another worker, to check them; 0 where there are no other machines.
+    #[schema(minimum = 0)]
+    audited: u64,
     /// The number of solutions, when done.
     #[schema(minimum = 0)]
     count: Option<u64>,
@@ -98,6 +101,7 @@ impl From<&Snapshot> for JobAnswer {
             finished_at: job.finished_at.map(date),
             cpu_seconds: job.cpu.map(|cpu| (cpu.as_secs_f64() * 1e3).round() / 1e3),
             plan: job.plan,
+            audited: job.audited,
             count: job.count.map(|count| count.all),
             count_text: job.count.map(|count| count.all.to_string()),
             fundamental: job.count.map(|count| count.fundamental),

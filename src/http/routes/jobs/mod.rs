@@ -59,7 +59,7 @@ pub async fn list(State(app): State<App>, call: Call) -> Result<Response, Proble
         (status = 200, description = "The job", body = JobAnswer, content_type = "application/json", example = json!({
             "n": 20, "state": "running", "tasks_done": 812, "tasks_total": 4042, "progress": 0.291_338, "eta_seconds": 340,
             "durable": true, "reason": null, "started_at": "2026-01-31T12:00:00Z", "finished_at": null,
-            "cpu_seconds": 61.2, "plan": 3, "count": null, "count_text": null, "fundamental": null,
+            "cpu_seconds": 61.2, "plan": 3, "audited": 0, "count": null, "count_text": null, "fundamental": null,
             "fundamental_text": null, "symmetric": null
         })),
         JobProblems,
