@@ -231,3 +231,6 @@ fn folds(
     };
     runs.into_iter().map(fold).collect()
 }
+
+#[cfg(test)]
+mod tests;
