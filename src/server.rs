@@ -13,9 +13,8 @@ mod places;
 mod socket;
 
 use crate::config::Config;
-use crate::http::{self, App, router};
+use crate::http::{self, App, Service};
 use crate::telemetry::AccessLog;
-use axum::Router;
 use connection::Connection;
 use phase::{Limits, Shared};
 use places::{Place, Places};
@@ -54,7 +53,7 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
     let app = http::open(config, access_log);
     let server = Server {
         places,
-        router: router(app.clone()),
+        service: http::service(app.clone()),
         app,
         ending: CancellationToken::new(),
         cut_off: CancellationToken::new(),
@@ -92,7 +91,7 @@ pub async fn run(listener: TcpListener, config: Config, access_log: AccessLog, s
 
 struct Server {
     app: App,
-    router: Router,
+    service: Service,
     places: Arc<Places>,
     /// Connections should end after the request under way.
     ending: CancellationToken,
@@ -128,7 +127,7 @@ impl Server {
         // One that came when the service was ending already is answered so, but not waited for.
         let late = self.ending.is_cancelled();
         let please_end = if late { CancellationToken::new() } else { self.ending.child_token() };
-        let (app, router, cut_off) = (self.app.clone(), self.router.clone(), self.cut_off.clone());
+        let (app, service, cut_off) = (self.app.clone(), self.service.clone(), self.cut_off.clone());
         let places = Arc::clone(&self.places);
         app.metrics.connections.inc();
         let task = async move {
@@ -137,7 +136,7 @@ impl Server {
                 let (phase, beyond) = (Shared::opened(), place.beyond);
                 let _registered = places.register(phase.clone(), please_end.clone());
                 let limits = limits(&app.config, beyond);
-                Connection { stream, peer, phase, limits, beyond, please_end }.serve(router).await;
+                Connection { stream, peer, phase, limits, beyond, please_end }.serve(service).await;
                 drop(place);
             };
             tokio::select! {

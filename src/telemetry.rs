@@ -3,31 +3,25 @@
 //! Everything is written to standard error by a thread of its own: a request never waits for a slow terminal or
 //! pipe, and lines are dropped rather than memory filled when the reader falls far behind.
 
+mod access;
 mod filter;
 mod lines;
 pub mod metrics;
 
+pub use access::{Access, AccessLog, milliseconds};
 pub use metrics::Metrics;
 
 use crate::config::LogForm;
-use lines::Lines;
-use serde::Serialize;
+use lines::{Lines, Writing};
 use std::any::Any;
-use std::borrow::Cow;
-use std::io::{IsTerminal as _, Write as _};
-use std::net::SocketAddr;
-use std::time::{Duration, SystemTime};
-use tracing_appender::non_blocking::WorkerGuard;
+use std::io::IsTerminal as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-
-/// So many bytes of what a caller sent are in a line about it; whole, it may have tens of thousands.
-const SHOWN: usize = 1024;
 
 /// Keeps the writing thread; dropping it writes what is left.
 pub struct Logs {
     access: AccessLog,
-    _guard: WorkerGuard,
+    _writing: Writing,
 }
 
 impl Logs {
@@ -42,12 +36,13 @@ impl Logs {
 /// logged as errors too.
 ///
 /// # Errors
-/// One line that says why `RUST_LOG` cannot be read.
+/// One line that says why `RUST_LOG` cannot be read, or why nothing can be written.
 pub fn start(form: Option<LogForm>, access_log: bool) -> Result<Logs, String> {
     let filter = filter::parse(std::env::var_os("RUST_LOG").as_deref())?;
     let terminal = std::io::stderr().is_terminal();
     let form = form.unwrap_or(if terminal { LogForm::Text } else { LogForm::Json });
-    let (writer, guard) = Lines::to(std::io::stderr(), form);
+    let started = Lines::to(std::io::stderr(), form);
+    let (writer, writing) = started.map_err(|error| format!("cannot start the log: {error}"))?;
     let lines = tracing_subscriber::fmt::layer().with_writer(writer.clone()).with_ansi(colours());
     let log = tracing_subscriber::registry().with(filter);
     // A second start in one process (as tests do) keeps the first one's settings.
@@ -60,7 +55,8 @@ pub fn start(form: Option<LogForm>, access_log: bool) -> Result<Logs, String> {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, "panicked: {message}");
     }));
-    Ok(Logs { access: AccessLog { form, writer: access_log.then_some(writer) }, _guard: guard })
+    let access = if access_log { AccessLog::to(writer, form) } else { AccessLog::off() };
+    Ok(Logs { access, _writing: writing })
 }
 
 /// Sets up the log of a command that runs to its end: what goes wrong, on standard error.
@@ -76,103 +72,6 @@ fn colours() -> bool {
     let demanded = anstyle_query::clicolor_force() || std::env::var_os("FORCE_COLOR").is_some_and(forced);
     let known = anstyle_query::term_supports_color() && anstyle_query::clicolor() != Some(false);
     !anstyle_query::no_color() && (demanded || known && std::io::stderr().is_terminal())
-}
-
-/// Writes one line for each request, or nothing.
-#[derive(Clone)]
-pub struct AccessLog {
-    form: LogForm,
-    writer: Option<Lines>,
-}
-
-/// What an access line tells.
-#[derive(Debug)]
-pub struct Access<'a> {
-    /// The caller's address.
-    pub peer: Option<SocketAddr>,
-    /// The request's method.
-    pub method: &'a str,
-    /// The path and query as they came.
-    pub path: &'a str,
-    /// The answer's status; 499 when the caller left before there was one.
-    pub status: u16,
-    /// From the request's arrival to the end of the answer.
-    pub took: Duration,
-    /// The bytes of the answer's body that were handed to the connection.
-    pub bytes: u64,
-    /// The request's id.
-    pub id: &'a str,
-}
-
-/// The JSON form of an access line.
-#[derive(Serialize)]
-struct AccessLine<'a> {
-    timestamp: &'a str,
-    level: &'static str,
-    target: &'static str,
-    method: &'a str,
-    path: &'a str,
-    status: u16,
-    ms: f64,
-    bytes: u64,
-    request_id: &'a str,
-    peer: Option<SocketAddr>,
-}
-
-impl AccessLog {
-    /// Writes nothing.
-    #[must_use]
-    pub fn off() -> Self {
-        Self { form: LogForm::Text, writer: None }
-    }
-
-    /// Writes a line about a request that has ended.
-    pub fn write(&self, access: &Access<'_>) {
-        let Some(mut writer) = self.writer.clone() else { return };
-        let timestamp = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
-        let ms = (access.took.as_secs_f64() * 1e6).round() / 1e3;
-        let mut line = Vec::with_capacity(256);
-        let written = match self.form {
-            LogForm::Json => {
-                let Access { peer, status, bytes, id, .. } = *access;
-                let (method, path) = (&shown(access.method), &shown(access.path));
-                let (level, target) = ("INFO", "access");
-                let fields = AccessLine {
-                    timestamp: &timestamp,
-                    level,
-                    target,
-                    method,
-                    path,
-                    status,
-                    ms,
-                    bytes,
-                    request_id: id,
-                    peer,
-                };
-                serde_json::to_writer(&mut line, &fields).is_ok()
-            }
-            LogForm::Text => {
-                let peer = access.peer.map(|peer| peer.to_string()).unwrap_or_default();
-                let (method, path) = (shown(access.method), shown(access.path));
-                let (method, path) = (method.escape_debug(), path.escape_debug());
-                let (status, bytes, id) = (access.status, access.bytes, access.id);
-                write!(line, "{timestamp}  INFO access: {method} {path} {status} {ms}ms {bytes}B {id} {peer}").is_ok()
-            }
-        };
-        if written {
-            line.push(b'\n');
-            let _ = writer.write_all(&line); // lossy: a full buffer drops the line
-        }
-    }
-}
-
-/// A text that a caller sent, cut where it is long.
-fn shown(text: &str) -> Cow<'_, str> {
-    if text.len() <= SHOWN {
-        return text.into();
-    }
-    let shown = &text[..text.floor_char_boundary(SHOWN)];
-    format!("{shown}… ({} bytes)", text.len()).into()
 }
 
 /// What a panic said.

@@ -1,96 +1,57 @@
-//! What happens to every request on its way in and to every response on its way out: the request's id and arrival,
-//! the refusal that concerns all routes, and when it has ended, its access line and metrics.
+//! What happens to every request on its way in and to every response on its way out: the request's id and arrival, and
+//! when it has ended, its access line and metrics.
 
-use crate::http::request::{Arrival, Conditions, Current, Unmet, framing};
-use crate::http::response::coding;
-use crate::http::response::problem::{InternalMessage, Problem};
+use crate::http::request::Arrival;
+use crate::http::response::problem::InternalMessage;
 use crate::http::state::App;
 use crate::http::watched::{Watch, Watched};
-use crate::telemetry::Access;
+use crate::telemetry::{Access, milliseconds};
 use axum::body::{Body, Bytes};
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, X_CONTENT_TYPE_OPTIONS};
+use axum::extract::Request;
+use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use hyper::body::Frame;
+use std::convert::Infallible;
+use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
+use tower::Service;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
-/// The caller's address, which the server adds to each request as an extension.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer(pub SocketAddr);
-
-/// Marks a request, as an extension, that came over a connection beyond the cap.
-#[derive(Clone, Copy, Debug)]
-pub struct Beyond;
-
-/// Takes a request in, lets it be answered, and sends the answer out.
-pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let mut record = Record::begin(&app, &request);
-    request.extensions_mut().insert(Arrival(record.arrival));
-    let mut response = next.run(request).await;
-    if let Some(InternalMessage(message)) = response.extensions_mut().remove() {
-        tracing::error!(request_id = record.id_text(), path = record.uri.path(), "{message}");
-    }
-    record.status = response.status();
-    let headers = response.headers_mut();
-    headers.insert(X_REQUEST_ID, record.id.clone());
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    let took = record.arrival.elapsed().as_secs_f64() * 1e3;
-    if let Ok(timing) = HeaderValue::try_from(format!("total;dur={took:.3}")) {
-        headers.insert(SERVER_TIMING, timing);
-    }
-    response.map(|body| Body::new(Watched::new(body, record)))
+/// The service as seen from outside: it takes a request in, lets it be answered, and sends the answer out.
+#[derive(Clone)]
+pub struct Edge<S> {
+    app: App,
+    /// The paths of all routes, as patterns by which requests are counted.
+    patterns: Arc<matchit::Router<Arc<str>>>,
+    within: S,
 }
 
-/// Lets a request through to its route, unless HTTP itself, the service's end or one connection too many forbids it,
-/// and applies to the answer what its headers say whatever the route is: conditions and content coding. Within the
-/// cross-origin rules, so that a page's script can read why. What is about the service itself goes on to its end, and
-/// depends on no coding.
-pub async fn gate(State(app): State<App>, request: Request, next: Next) -> Response {
-    if let Some(problem) = framing::fault(&request) {
-        return problem.into_response();
-    }
-    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    let about_itself = matches!(route, Some("/healthz" | "/readyz" | "/metrics"));
-    if !about_itself {
-        if app.is_ending() {
-            return Problem::ShuttingDown.into_response();
+impl<S: Service<Request, Response = Response, Error = Infallible> + Clone> Edge<S> {
+    /// The edge around what answers, which has to be ready always.
+    pub fn new(app: App, paths: &[String], within: S) -> Self {
+        let mut patterns = matchit::Router::new();
+        for path in paths {
+            // The router has taken them all, by the same rules.
+            let _ = patterns.insert(path.as_str(), Arc::from(path.as_str()));
         }
-        if request.extensions().get::<Beyond>().is_some() {
-            return Problem::TooManyConnections.into_response();
-        }
+        Self { app, patterns: Arc::new(patterns), within }
     }
-    let coded_from = coding::coded_from(request.headers());
-    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    let conditions = reads.then(|| Conditions::of(request.method(), request.headers()));
-    let mut response = next.run(request).await;
-    if let Some(conditions) = conditions.filter(|_| response.status().is_success()) {
-        response = under(&conditions, response);
-    }
-    if about_itself { response } else { coding::code(response, coded_from) }
-}
 
-/// The answer to a request that only reads, under its conditions. Its body is made as it is sent, so dropping it costs
-/// nothing; answers that take a search have looked before it.
-fn under(conditions: &Conditions, response: Response) -> Response {
-    let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
-    match conditions.unmet(tag.map_or(Current::Untagged, Current::Tagged)) {
-        None => response,
-        Some(Unmet::Failed) => Problem::PreconditionFailed.into_response(),
-        Some(Unmet::NotModified) => {
-            let (mut parts, _) = response.into_parts();
-            parts.status = StatusCode::NOT_MODIFIED;
-            parts.headers.remove(CONTENT_TYPE);
-            Response::from_parts(parts, Body::empty())
+    /// Answers a request.
+    pub fn answer(&self, request: Request) -> impl Future<Output = Response<Watched<Body, Box<Record>>>> + use<S> {
+        let route = self.patterns.at(request.uri().path()).ok().map(|route| Arc::clone(route.value));
+        let record = Box::new(Record::begin(&self.app, route, &request));
+        let answer = self.within.clone().call(request);
+        async move {
+            let Ok(response) = answer.await;
+            record.leave(response)
         }
     }
 }
@@ -108,19 +69,26 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     static SECRET: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     let id = SECRET.hash_one(SERIAL.fetch_add(1, Ordering::Relaxed));
-    HeaderValue::try_from(format!("{id:016x}")).unwrap_or(HeaderValue::from_static("none"))
+    let digit = |place| b"0123456789abcdef"[(id >> (4 * place)) as usize % 16];
+    header(&std::array::from_fn::<u8, 16, _>(digit))
+}
+
+/// A header's value from letters and digits.
+fn header(text: &[u8]) -> HeaderValue {
+    HeaderValue::from_bytes(text).unwrap_or(HeaderValue::from_static(""))
 }
 
 /// What is known of a request until it has ended. However it ends, by its answer's last byte, by an error, or because
-/// the caller left, this is dropped then, and writes the one access line and counts.
-struct Record {
+/// the caller left, this is dropped then, and writes the one access line and counts. It is kept in a box, since it goes
+/// through many hands.
+pub struct Record {
     app: App,
     arrival: Instant,
     id: HeaderValue,
     peer: Option<SocketAddr>,
     method: Method,
     uri: Uri,
-    route: Option<MatchedPath>,
+    route: Option<Arc<str>>,
     status: StatusCode,
     bytes: u64,
 }
@@ -129,19 +97,37 @@ struct Record {
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 impl Record {
-    fn begin(app: &App, request: &Request) -> Self {
+    fn begin(app: &App, route: Option<Arc<str>>, request: &Request) -> Self {
         app.metrics.requests_in_flight.inc();
+        let arrival = request.extensions().get::<Arrival>();
         Self {
             app: app.clone(),
-            arrival: Instant::now(),
+            arrival: arrival.map_or_else(Instant::now, |arrival| arrival.at),
             id: request_id(request.headers()),
-            peer: request.extensions().get::<Peer>().map(|peer| peer.0),
+            peer: arrival.map(|arrival| arrival.peer),
             method: request.method().clone(),
             uri: request.uri().clone(),
-            route: request.extensions().get().cloned(),
+            route,
             status: StatusCode::from_u16(CLIENT_CLOSED_REQUEST).unwrap_or(StatusCode::BAD_REQUEST),
             bytes: 0,
         }
+    }
+
+    /// The answer as it is sent, and watched to its end.
+    fn leave(mut self: Box<Self>, mut response: Response) -> Response<Watched<Body, Box<Self>>> {
+        if let Some(InternalMessage(message)) = response.extensions_mut().remove() {
+            tracing::error!(request_id = self.id_text(), path = self.uri.path(), "{message}");
+        }
+        self.status = response.status();
+        let headers = response.headers_mut();
+        headers.insert(X_REQUEST_ID, self.id.clone());
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        let mut timing = Vec::with_capacity(32);
+        timing.extend_from_slice(b"total;dur=");
+        milliseconds(&mut timing, self.arrival.elapsed());
+        headers.insert(SERVER_TIMING, header(&timing));
+        response.map(|body| Watched::new(body, self))
     }
 
     fn id_text(&self) -> &str {
@@ -149,7 +135,7 @@ impl Record {
     }
 }
 
-impl Watch<Body> for Record {
+impl Watch<Body> for Box<Record> {
     fn sees(&mut self, _: &Body, frame: Option<&Frame<Bytes>>) {
         self.bytes += frame.and_then(Frame::data_ref).map_or(0, |data| data.len() as u64);
     }
@@ -158,7 +144,7 @@ impl Watch<Body> for Record {
 impl Drop for Record {
     fn drop(&mut self) {
         let (took, status) = (self.arrival.elapsed(), self.status.as_u16());
-        let route = self.route.as_ref().map_or("unmatched", MatchedPath::as_str);
+        let route = self.route.as_deref().unwrap_or("unmatched");
         self.app.metrics.requests_in_flight.dec();
         self.app.metrics.request_ended(route, method_label(&self.method), status, took);
         let path = self.uri.path_and_query().map_or("", |path| path.as_str());

@@ -1,16 +1,17 @@
 //! The HTTP surface: one file a resource, and what they share.
 //!
-//! A request goes through `edge`, then cross-origin rules, the gate (`edge` too: what HTTP asks of every request,
-//! conditions, compression) and a net for panics, to its route's handler in `routes`. A handler parses what it is
+//! A request goes through `edge`, then cross-origin rules, and the `gate` (what HTTP asks of every request, conditions,
+//! compression, a net for panics), to its route's handler in `routes`. A handler parses what it is
 //! asked (`request`), answers conditions without searching, calls one function of the puzzle through the pool, and says
 //! it in the negotiated format (`response`). Every error is a problem (`response::problem`).
 //!
 //! The rooms use each other in one direction, `state` ← `response` ← `request` ← `routes` ← `page` ← `document` ← this
-//! one; `edge` stands beside `routes`, and `cors` alone.
+//! one; `edge` and `gate` stand beside `routes`, and `cors` alone.
 
 mod cors;
 mod document;
 mod edge;
+mod gate;
 mod page;
 mod request;
 mod response;
@@ -18,23 +19,22 @@ mod routes;
 mod state;
 mod watched;
 
-pub use edge::{Beyond, Peer};
+pub use request::Arrival;
 pub use routes::count::counted_json;
 pub use state::{App, Document};
 pub use watched::{Watch, Watched};
 
 use crate::config::Config;
 use crate::telemetry::AccessLog;
-use crate::telemetry::panic_message;
-use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
-use axum::response::IntoResponse as _;
+use axum::extract::Request;
 use axum::routing::get;
-use response::problem::{self, Problem};
-use response::problems;
+use edge::Edge;
+use gate::Gate;
+use response::{problem, problems};
 use routes::{complete, count, estimate, jobs, service, solutions, solve, trace, verify};
-use tower::util::option_layer;
-use tower_http::catch_panic::CatchPanicLayer;
+use tower::Layer as _;
+use tower::util::{Either, MapRequest, MapRequestLayer, option_layer};
+use tower_http::cors::Cors;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -90,22 +90,28 @@ pub fn open(config: Config, access_log: AccessLog) -> App {
     App::open(config, document, access_log)
 }
 
-/// The whole service as a router.
-pub fn router(app: App) -> Router {
-    let cors = cors::layer(&app.config.cors_origin).map(|layer| (from_fn(cors::only_preflights), layer));
-    Router::from(routes())
-        .route("/docs", get(service::docs))
-        .route("/docs/", get(service::docs_page))
-        .route("/docs/{*file}", get(service::docs_file))
+/// The whole service.
+pub type Service = Edge<Either<MapRequest<Cors<Gate>, fn(Request) -> Request>, Gate>>;
+
+/// The whole service with a state.
+pub fn service(app: App) -> Service {
+    let (mut router, document) = routes().split_for_parts();
+    let mut patterns: Vec<_> = document.paths.paths.into_keys().collect();
+    let docs = [
+        ("/docs", get(service::docs)),
+        ("/docs/", get(service::docs_page)),
+        ("/docs/{*file}", get(service::docs_file)),
+    ];
+    for (path, route) in docs {
+        patterns.push(path.to_owned());
+        router = router.route(path, route);
+    }
+    let router = router
         .fallback(problem::not_found)
         .method_not_allowed_fallback(problem::method_not_allowed)
-        .layer((
-            from_fn_with_state(app.clone(), edge::edge),
-            option_layer(cors),
-            from_fn_with_state(app.clone(), edge::gate),
-            CatchPanicLayer::custom(|payload: Box<dyn std::any::Any + Send>| {
-                Problem::Internal { message: panic_message(payload.as_ref()) }.into_response()
-            }),
-        ))
-        .with_state(app)
+        .with_state(app.clone());
+    let only_preflights: fn(Request) -> Request = cors::only_preflights;
+    let cors = cors::layer(&app.config.cors_origin).map(|cors| (MapRequestLayer::new(only_preflights), cors));
+    let within = option_layer(cors).layer(Gate::new(app.clone(), router));
+    Edge::new(app, &patterns, within)
 }

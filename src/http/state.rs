@@ -63,8 +63,8 @@ pub struct Document {
 pub struct Solved {
     /// The first solution, if there is one.
     pub board: Option<Board>,
-    /// The steps to it, or to the end.
-    pub steps: Steps,
+    /// It, and the steps to it or to the end, as JSON: the answer that is asked for again and again.
+    pub json: Bytes,
 }
 
 /// What the lecture's routine found until its end.

@@ -41,7 +41,7 @@ use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Who asks for jobs while the data directory is being opened waits so long for that at most.
+/// Who asks for what may be in the data directory while it is being opened waits so long for that at most.
 const OPENING: Duration = Duration::from_secs(2);
 
 /// Why nothing can be said or done about a job.

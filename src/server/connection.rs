@@ -3,8 +3,7 @@
 use super::alarm::Alarm;
 use super::phase::{Limits, Shared};
 use super::socket::Socket;
-use crate::http::{Beyond, Peer, Watch, Watched};
-use axum::Router;
+use crate::http::{Arrival, Service, Watch, Watched};
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::HeaderValue;
@@ -21,7 +20,6 @@ use std::task::Poll;
 use std::time::Instant;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt as _;
 
 /// How many bytes of a request's header, and of an answer that its reader does not take, a connection may hold.
 const BUFFER: usize = 64 << 10;
@@ -40,26 +38,23 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Serves it to its end: the caller's, the service's, or the one that its deadline sets.
-    pub(super) async fn serve(self, router: Router) {
+    pub(super) async fn serve(self, its_service: Service) {
         let Self { stream, peer, phase, limits, beyond, please_end } = self;
         let socket = Socket::new(stream, phase.clone());
         let its_phase = phase.clone();
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let with_body = !request.body().is_end_stream();
-            phase.lock().asked(with_body, Instant::now());
+            let (with_body, at) = (!request.body().is_end_stream(), Instant::now());
+            phase.lock().asked(with_body, at);
             let answering = Answering(phase.clone());
             let asking = with_body.then(|| Asking(phase.clone()));
             let mut request: Request = request.map(|body| match asking {
                 Some(asking) => Body::new(Watched::new(body, asking)),
                 None => Body::empty(),
             });
-            request.extensions_mut().insert(Peer(peer));
-            if beyond {
-                request.extensions_mut().insert(Beyond);
-            }
-            let answer = router.clone().oneshot(request);
+            request.extensions_mut().insert(Arrival { at, peer, beyond });
+            let answer = its_service.answer(request);
             async move {
-                let mut response = answer.await?;
+                let mut response = answer.await;
                 if beyond {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
@@ -106,10 +101,10 @@ impl Watch<Incoming> for Asking {
 /// While this lives, a request is being answered: to the end of the answer's body.
 struct Answering(Shared);
 
-impl Watch<Body> for Answering {}
+impl<B: hyper::body::Body> Watch<B> for Answering {}
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.0.lock().answered(Instant::now());
+        self.0.lock().answered();
     }
 }

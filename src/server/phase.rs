@@ -35,7 +35,7 @@ pub(super) struct Phase {
     since: Instant,
     /// Since when no byte could be written.
     blocked: Option<Instant>,
-    /// When bytes were last written.
+    /// When bytes were last written since the caller has hung up.
     wrote: Instant,
     /// Since when the caller's sending side is closed.
     hung_up: Option<Instant>,
@@ -90,23 +90,26 @@ impl Phase {
     }
 
     /// The answer's last byte is there to be written.
-    pub(super) fn answered(&mut self, now: Instant) {
+    pub(super) fn answered(&mut self) {
         if self.doing == Doing::Answering {
-            self.enter(Doing::Finishing, now);
+            self.doing = Doing::Finishing; // which has no deadline
         }
     }
 
-    /// All there was to write is written.
-    pub(super) fn flushed(&mut self, now: Instant) {
+    /// All there was to write is written. Most of the time that changes nothing, and the clock is not asked.
+    pub(super) fn flushed(&mut self, now: impl FnOnce() -> Instant) {
         self.blocked = None;
         if self.doing == Doing::Finishing {
-            self.enter(Doing::Idle, now);
+            self.enter(Doing::Idle, now());
         }
     }
 
-    /// Bytes were written.
-    pub(super) fn wrote(&mut self, now: Instant) {
-        (self.blocked, self.wrote) = (None, now);
+    /// Bytes were written. When is of interest only once the caller has hung up.
+    pub(super) fn wrote(&mut self, now: impl FnOnce() -> Instant) {
+        self.blocked = None;
+        if self.hung_up.is_some() {
+            self.wrote = now();
+        }
     }
 
     /// Bytes could not be written, since the reader takes none.
@@ -238,8 +241,8 @@ mod tests {
         phase.body_ended();
         assert!(!phase.is_body_coming());
         phase.asked(true, now);
-        phase.answered(now);
-        phase.flushed(now);
+        phase.answered();
+        phase.flushed(|| now);
         assert!(phase.is_body_coming(), "an answer does not end it");
         phase.asked(false, now);
         assert!(!phase.is_body_coming(), "a request without a body does");
@@ -248,13 +251,13 @@ mod tests {
     #[test]
     fn answered_ends_an_answer_and_nothing_else() {
         for from in ALL {
-            let (mut phase, opened) = in_phase(from);
-            phase.answered(opened + seconds(5));
+            let (mut phase, _) = in_phase(from);
+            phase.answered();
             let to = if from == Doing::Answering { Doing::Finishing } else { from };
             assert_eq!(phase.doing, to);
         }
-        let (mut phase, opened) = in_phase(Doing::Answering);
-        phase.answered(opened);
+        let (mut phase, _) = in_phase(Doing::Answering);
+        phase.answered();
         assert_eq!(phase.deadline(&LIMITS), None, "an answer that is not written yet is no idleness");
     }
 
@@ -263,12 +266,12 @@ mod tests {
         for from in ALL {
             let (mut phase, opened) = in_phase(from);
             phase.blocked(opened);
-            phase.flushed(opened + seconds(5));
+            phase.flushed(|| opened + seconds(5));
             let to = if from == Doing::Finishing { Doing::Idle } else { from };
             assert_eq!((phase.doing, phase.blocked), (to, None));
         }
         let (mut phase, opened) = in_phase(Doing::Finishing);
-        phase.flushed(opened + seconds(5));
+        phase.flushed(|| opened + seconds(5));
         assert_eq!(phase.deadline(&LIMITS), Some(opened + seconds(5) + LIMITS.keep_alive));
         assert_eq!(phase.idle_since(), Some(opened + seconds(5)));
     }
@@ -281,7 +284,7 @@ mod tests {
             phase.blocked(opened + seconds(5));
             phase.blocked(opened + seconds(6));
             assert_eq!(phase.deadline(&LIMITS), Some(opened + seconds(5) + LIMITS.stall), "{from:?}");
-            phase.wrote(opened + seconds(7));
+            phase.wrote(|| opened + seconds(7));
             assert_eq!(phase.deadline(&LIMITS), before, "{from:?}");
         }
     }
@@ -294,14 +297,14 @@ mod tests {
         phase.hung_up(opened + seconds(9));
         assert!(!phase.is_to_be_watched());
         assert_eq!(phase.deadline(&LIMITS), Some(opened + seconds(5) + GRACE), "from the first time it was seen");
-        phase.wrote(opened + seconds(7));
+        phase.wrote(|| opened + seconds(7));
         assert_eq!(phase.deadline(&LIMITS), Some(opened + seconds(7) + GRACE), "an answer that flows goes on");
         phase.blocked(opened + seconds(8));
         assert_eq!(phase.deadline(&LIMITS), Some(opened + seconds(8) + LIMITS.stall), "it waits for the reader now");
-        phase.wrote(opened + seconds(9));
+        phase.wrote(|| opened + seconds(9));
         phase.asked(false, opened + seconds(10));
         assert_eq!(phase.deadline(&LIMITS), Some(opened + seconds(10) + GRACE), "each further request has it");
-        phase.answered(opened + seconds(11));
+        phase.answered();
         assert_eq!(phase.deadline(&LIMITS), None);
     }
 

@@ -40,7 +40,7 @@ impl Socket {
     /// Notes what came of trying to write.
     fn noted<T>(&self, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         match &outcome {
-            Poll::Ready(Ok(_)) => self.phase().wrote(Instant::now()),
+            Poll::Ready(Ok(_)) => self.phase().wrote(Instant::now),
             Poll::Ready(Err(_)) => {}
             Poll::Pending => self.phase().blocked(Instant::now()),
         }
@@ -116,7 +116,7 @@ impl AsyncWrite for Socket {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
         let watch = {
             let mut phase = self.phase();
-            phase.flushed(Instant::now());
+            phase.flushed(Instant::now);
             phase.is_to_be_watched()
         };
         Poll::Ready(if watch { self.watch_for_hang_up(cx) } else { Ok(()) })

@@ -20,7 +20,7 @@ async fn sender(service: &Service, bytes: usize) -> TcpStream {
         "POST /verify HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {LARGEST}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.expect("written");
-    stream.write_all(&vec![b' '; bytes]).await.expect("written");
+    let _ = stream.write_all(&vec![b' '; bytes]).await; // one that is refused is not heard to the end
     stream
 }
 
@@ -59,6 +59,8 @@ async fn without_room_the_answer_comes_at_once_and_says_why_and_silence_gives_ro
             if answer.status != 200 {
                 return answer;
             }
+            // A question that has some at the wrong moment makes one of the others go away.
+            silent.push(sender(&service, LARGEST - 1).await);
         }
     };
     let answer = timeout(Duration::from_secs(60), refused).await.expect("room is bounded");

@@ -16,13 +16,21 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::response::{IntoResponse as _, Response};
 use std::fmt::Display;
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// When the request's header had arrived; its time limit runs from here.
+/// How a request came; the server adds it to each as an extension.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival(pub Instant);
+pub struct Arrival {
+    /// When its header was there; its time limit runs from here.
+    pub at: Instant,
+    /// The caller's address.
+    pub peer: SocketAddr,
+    /// Whether it came over a connection beyond the cap.
+    pub beyond: bool,
+}
 
 /// A request, as far as the handlers of boards and counts look at it.
 pub struct Call {
@@ -53,7 +61,7 @@ impl Call {
             conditions: Conditions::of(&parts.method, &parts.headers),
             headers: parts.headers,
             query: parts.uri.query().unwrap_or_default().to_owned(),
-            arrival: parts.extensions.get::<Arrival>().map_or_else(Instant::now, |arrival| arrival.0),
+            arrival: parts.extensions.get::<Arrival>().map_or_else(Instant::now, |arrival| arrival.at),
         };
         (call, body)
     }

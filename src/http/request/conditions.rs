@@ -48,6 +48,12 @@ impl Conditions {
         Self { matching: lines(IF_MATCH), none_matching: lines(IF_NONE_MATCH), reads }
     }
 
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.matching.is_empty() && self.none_matching.is_empty()
+    }
+
     /// What becomes of the request, if its conditions do not hold for its target.
     #[must_use]
     pub fn unmet(&self, current: Current<'_>) -> Option<Unmet> {

@@ -40,7 +40,7 @@ fn is_host(text: &str) -> bool {
             None => return false,
         },
         None => {
-            let end = text.find(':').unwrap_or(text.len());
+            let end = text.bytes().position(|byte| byte == b':').unwrap_or(text.len());
             (is_name(&text[..end]), &text[end..])
         }
     };
@@ -60,9 +60,9 @@ fn is_literal(text: &str) -> bool {
 }
 
 fn is_name(text: &str) -> bool {
-    let mut pieces = text.split('%');
-    let plain = |piece: &str| piece.bytes().all(is_plain);
-    let encoded = |piece: &str| piece.len() >= 2 && piece.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit);
+    let mut pieces = text.as_bytes().split(|&byte| byte == b'%');
+    let plain = |piece: &[u8]| piece.iter().all(|&byte| is_plain(byte));
+    let encoded = |piece: &[u8]| piece.len() >= 2 && piece[..2].iter().all(u8::is_ascii_hexdigit);
     pieces.next().is_some_and(plain) && pieces.all(|piece| encoded(piece) && plain(piece))
 }
 

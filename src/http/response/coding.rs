@@ -46,15 +46,19 @@ pub fn coded_from(headers: &HeaderMap) -> Option<u64> {
 /// hold back, or stands for the body that HEAD leaves out; both stay as they are.
 #[must_use]
 pub fn code(mut response: Response, from: Option<u64>) -> Response {
-    let length = response.body().size_hint().exact().unwrap_or_default();
+    let length = match response.body().size_hint().exact() {
+        // The router has taken away the body that HEAD leaves out, but not its length.
+        Some(0) => response.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()),
+        length => length,
+    };
+    let length = length.unwrap_or_default();
     if length == 0 || response.headers().contains_key(CONTENT_ENCODING) {
         return response;
     }
     let headers = response.headers_mut();
+    // Whatever says it in this house says it last.
     let name = "accept-encoding";
-    let says_so =
-        |value: &HeaderValue| value.to_str().is_ok_and(|names| names.split(',').any(|one| one.trim() == name));
-    if !headers.get_all(VARY).iter().any(says_so) {
+    if !headers.get_all(VARY).iter().any(|names| names.as_bytes().ends_with(name.as_bytes())) {
         headers.append(VARY, HeaderValue::from_static(name));
     }
     if from.is_none_or(|from| length < from) {
@@ -62,6 +66,9 @@ pub fn code(mut response: Response, from: Option<u64>) -> Response {
     }
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    if response.body().is_end_stream() {
+        return response;
+    }
     response.map(|body| {
         let encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
         Body::new(Gzip { body, uncoded: Bytes::new(), encoder })

@@ -123,11 +123,11 @@ pub async fn count(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
     let method = parameters.choice("method", &Method::ALL, Method::name)?.unwrap_or(Method::Search);
     let format = call.format(&parameters, &[Format::Json])?;
     let n = match method {
-        Method::Search => by_search_within(&app, &n, &call)?,
+        Method::Search => by_search_within(&app, &n, &call).await?,
         Method::Try => n.within(COUNT_TRY_MAX, "/count with method=try")?,
         Method::Published => n.within(published::MAX, "/count with method=published")?,
     };
-    let fact = Fact::new(&format!("count-{n}-{}", method.name()), format);
+    let fact = Fact::new(format_args!("count-{n}-{}", method.name()), format);
     if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
@@ -141,13 +141,15 @@ pub async fn count(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
 
 /// The size, if it is in the range that is searched, or its count is known, or will be in time by a job under way. Else the
 /// job that would count it.
-fn by_search_within(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem> {
+async fn by_search_within(app: &App, n: &RequestedSize, call: &Call) -> Result<Size, Problem> {
     let within = |max| n.within(max, "/count");
     let large = match within(app.config.max_count) {
         Err(Problem::SizeOutOfRange { .. }) => within(published::MAX).ok(),
         other => return other,
     };
-    let left = call.deadline(app.config.time_limit).saturating_duration_since(Instant::now());
+    let deadline = call.deadline(app.config.time_limit);
+    app.runs.opened(deadline).await; // what is known is in there
+    let left = deadline.saturating_duration_since(Instant::now());
     let planned = large.filter(|n| n.get() <= Plan::MAX);
     if let Some(n) = planned.filter(|&n| app.runs.known(n).is_some() || app.runs.can_join(n, left)) {
         return Ok(n);

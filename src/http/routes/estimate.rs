@@ -62,7 +62,7 @@ pub async fn estimate(State(app): State<App>, n: RequestedSize, call: Call) -> R
     let n = n.within(estimate::MAX_SIZE, "/estimate")?;
     let probes = parameters.number("probes", 1..=PROBES_MAX, PROBES_DEFAULT)?;
     let seed = parameters.number("seed", 0..=MANY, SEED_DEFAULT)?;
-    let fact = Fact::new(&format!("estimate-{n}-{probes}-{seed}"), format);
+    let fact = Fact::new(format_args!("estimate-{n}-{probes}-{seed}"), format);
     if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }

@@ -81,7 +81,7 @@ pub async fn solutions(State(app): State<App>, n: RequestedSize, call: Call) -> 
     }
     // Without commas: a list of tags has them between.
     let cursor = after.as_ref().map(|board| cursor(board.columns()).replace(',', ".")).unwrap_or_default();
-    let fact = Fact::new(&format!("solutions-{n}-{limit}-{cursor}-{fundamental}"), format);
+    let fact = Fact::new(format_args!("solutions-{n}-{limit}-{cursor}-{fundamental}"), format);
     if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }

@@ -146,32 +146,41 @@ pub async fn solve(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
             available: vec![Format::Json.media_type()],
         });
     }
-    let fact = Fact::new(&format!("solve-{n}-{}", asked.name()), format);
+    let fact = Fact::new(format_args!("solve-{n}-{}", asked.name()), format);
     if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
-    if format == Format::Json && matches!(method, SolvedBy::Explicit) && n.get() > LARGE {
-        return Ok(fact.with(Body::new(LargeBoard::new(n))));
-    }
-    let (board, steps) = match method {
-        SolvedBy::Explicit => (Explicit::new(n).and_then(Explicit::board), None),
+    let json = format == Format::Json;
+    Ok(match method {
+        SolvedBy::Explicit if json && n.get() > LARGE => fact.with(Body::new(LargeBoard::new(n))),
+        SolvedBy::Explicit => {
+            let board = Explicit::new(n).and_then(Explicit::board);
+            let body = if json { written(n, method, board.as_ref(), None)? } else { drawn(n, board.as_ref(), format) };
+            fact.with(body)
+        }
         SolvedBy::Try => {
             let solved = lookup(&app, n, &call).await?;
-            (solved.board.clone(), Some(solved.steps.into()))
+            if json { fact.with(solved.json.clone()) } else { fact.with(drawn(n, solved.board.as_ref(), format)) }
         }
-    };
-    let body = match (format, &board) {
-        (Format::Text, Some(board)) => draw::text(board),
+    })
+}
+
+/// The answer as JSON.
+fn written(n: Size, method: SolvedBy, board: Option<&Board>, steps: Option<Steps>) -> Result<String, Problem> {
+    let status = if board.is_some() { SolveStatus::Solved } else { SolveStatus::NoSolution };
+    let b = board.map(Board::columns);
+    response::json(&SolveAnswer { n: n.get(), status, method, b, steps: steps.map(StepsAnswer::from) })
+}
+
+/// The answer in one of the other formats.
+fn drawn(n: Size, board: Option<&Board>, format: Format) -> String {
+    let none = || format!("There is no solution for n = {n}.");
+    match (format, board) {
         (Format::Svg, Some(board)) => draw::svg(board),
-        (Format::Text, None) => format!("There is no solution for n = {n}.\n"),
-        (Format::Svg, None) => draw::svg_note(&format!("There is no solution for n = {n}.")),
-        (Format::Json | Format::Ndjson | Format::Events, _) => {
-            let status = if board.is_some() { SolveStatus::Solved } else { SolveStatus::NoSolution };
-            let b = board.as_ref().map(Board::columns);
-            response::json(&SolveAnswer { n: n.get(), status, method, b, steps })?
-        }
-    };
-    Ok(fact.with(body))
+        (Format::Svg, None) => draw::svg_note(&none()),
+        (_, Some(board)) => draw::text(board),
+        (_, None) => none() + "\n",
+    }
 }
 
 async fn lookup(app: &App, n: Size, call: &Call) -> Result<Arc<Solved>, Problem> {
@@ -184,11 +193,15 @@ async fn lookup(app: &App, n: Size, call: &Call) -> Result<Arc<Solved>, Problem>
     let search = || async move {
         let to_the_first = move |stop: &Stop| {
             search.run(stop)?;
-            Ok(Solved { board: search.board(), steps: search.steps() })
+            let board = search.board();
+            // Numbers and names always can be written.
+            let json = written(n, SolvedBy::Try, board.as_ref(), Some(search.steps())).unwrap_or_default().into();
+            Ok(Solved { board, json })
         };
         pool.search(None, to_the_first).await
     };
-    call.found(app, app.first_solutions.get(n.get(), call.deadline(app.config.time_limit), search)).await
+    // In a box, since what has to be searched is rare, and what is known is answered in less room without it.
+    Box::pin(call.found(app, app.first_solutions.get(n.get(), call.deadline(app.config.time_limit), search))).await
 }
 
 /// From this size on a board by formula is written as it is sent.

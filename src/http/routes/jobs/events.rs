@@ -79,8 +79,9 @@ impl Events {
 mod tests {
     use super::*;
     use crate::config::Config;
+    use crate::http::state::Document;
     use crate::telemetry::AccessLog;
-    use axum::body::Body;
+    use axum::body::{Body, Bytes};
     use http_body_util::BodyExt as _;
     use std::time::Instant as RealInstant;
     use tokio::time::Instant;
@@ -88,14 +89,16 @@ mod tests {
     /// The next piece of the stream, and how long it took by the runtime's clock, which goes on only where everybody waits.
     async fn next(body: &mut Body) -> (String, Duration) {
         let begun = Instant::now();
-        let piece = body.frame().await.expect("a piece").expect("no error").into_data().expect("data");
+        let piece = tokio::time::timeout(HEARTBEAT * 2, body.frame()).await.expect("something");
+        let piece = piece.expect("a piece").expect("no error").into_data().expect("data");
         (String::from_utf8(piece.to_vec()).expect("text"), begun.elapsed())
     }
 
     #[tokio::test(start_paused = true)]
     async fn events_keep_apart_and_silence_is_broken_by_a_comment() {
         let config = Config { max_job: 12, ..Config::default() };
-        let app = crate::http::open(config, AccessLog::off());
+        let document = Document { yaml: Bytes::new(), json: Bytes::new(), index: Bytes::new() };
+        let app = App::open(config, document, AccessLog::off());
         let n = Size::new(20).expect("a size");
         let later = RealInstant::now() + Duration::from_secs(60);
         app.runs.put(n, later).await.expect("taken"); // and it waits, since it is above the cap

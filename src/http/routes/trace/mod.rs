@@ -94,7 +94,7 @@ pub async fn trace(State(app): State<App>, n: RequestedSize, call: Call) -> Resu
         let deadline = call.deadline(app.config.stream_time_limit);
         return Ok(stream::answer(&app, events, limit, deadline, call.is_head()));
     }
-    let fact = Fact::new(&format!("trace-{n}-{from}-{limit}-{arrays}-{all}-{names}"), format);
+    let fact = Fact::new(format_args!("trace-{n}-{from}-{limit}-{arrays}-{all}-{names}"), format);
     if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }

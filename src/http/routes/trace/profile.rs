@@ -83,7 +83,7 @@ pub async fn profile(State(app): State<App>, n: RequestedSize, call: Call) -> Re
     let format = call.format(&parameters, &[Format::Json])?;
     let (n, all) = search(&n, &parameters, "/trace/{n}/profile")?;
     let most = parameters.number("buckets", 1..=walk::STRETCHES as u64, BUCKETS_DEFAULT)?;
-    let fact = Fact::new(&format!("profile-{n}-{all}-{most}"), format);
+    let fact = Fact::new(format_args!("profile-{n}-{all}-{most}"), format);
     if let Some(response) = call.without_body(&fact) {
         return Ok(response);
     }
