@@ -1,25 +1,9 @@
 //! What lies in NATS gets lost.
 
 use crate::machines::{count, done, front, job, put, worker};
-use crate::nats::Nats;
-use async_nats::jetstream;
+use crate::nats::{Nats, bucket, named};
 use futures_util::TryStreamExt as _;
 use std::path::Path;
-
-/// Does something to what lies there.
-fn within<T>(nats: &Nats, what: impl AsyncFnOnce(jetstream::Context) -> T) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let client = async_nats::connect(nats.url()).await.expect("a connection");
-        what(jetstream::new(client)).await
-    })
-}
-
-/// The name of the stream or the bucket whose name begins so.
-async fn named(context: &jetstream::Context, begin: &str) -> String {
-    let names: Vec<String> = context.stream_names().try_collect().await.expect("names");
-    names.into_iter().find(|name| name.trim_start_matches("KV_").starts_with(begin)).expect("it is there")
-}
 
 #[test]
 #[ignore = "needs nats-server; tests/all runs it"]
@@ -30,9 +14,8 @@ fn a_deleted_result_and_a_purged_stream_are_made_good() {
     put(&front, 19);
     job(&front, 19, |job| job["tasks_done"].as_u64() > Some(20));
     drop(first);
-    within(&nats, async |context| {
-        let bucket = named(&context, "nqueens-results").await;
-        let results = context.get_key_value(bucket.trim_start_matches("KV_")).await.expect("a bucket");
+    nats.within(async |context| {
+        let results = bucket(&context, "nqueens-results").await;
         let keys: Vec<String> = results.keys().await.expect("keys").try_collect().await.expect("keys");
         for key in keys.iter().take(3) {
             results.delete(key).await.expect("deleted");

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 const KNOBS: [&str; 4] = ["--range", "100ms", "--redelivery", "2s"];
 
 pub fn front(nats: &Nats, words: &[&str]) -> Service {
-    front_by(&nats.url(), words)
+    front_by(&nats.url(), &[&KNOBS[..], words].concat())
 }
 
+/// Without short ranges, unless asked for.
 pub fn front_by(url: &str, words: &[&str]) -> Service {
-    Service::start(&[&["--nats-url", url], &KNOBS[..], words].concat())
+    Service::start(&[&["--nats-url", url], words].concat())
 }
 
 pub fn worker(nats: &Nats) -> Service {

@@ -1,6 +1,9 @@
 //! A nats-server on a port and in a folder of its own, and a way to it that can stall.
 
 use crate::service::Folder;
+use async_nats::jetstream::kv::Store;
+use async_nats::jetstream::{self, Context};
+use futures_util::TryStreamExt as _;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -44,16 +47,26 @@ impl Nats {
         self.folder.path().join("store")
     }
 
+    /// Does something to what lies there.
+    pub fn within<T>(&self, what: impl AsyncFnOnce(Context) -> T) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let client = async_nats::connect(self.url()).await.expect("a connection");
+            what(jetstream::new(client)).await
+        })
+    }
+
     /// Starts it with what it has kept.
     pub fn start_again(&mut self) {
         let server = std::env::var("NQUEENS_TEST_NATS_SERVER").expect("NQUEENS_TEST_NATS_SERVER names a nats-server");
         let file = self.folder.path().join("nats.conf");
-        let jetstream = if self.more.contains("jetstream") {
+        let more = self.more.replace("STORE", &format!("{:?}", self.store()));
+        let jetstream = if more.contains("jetstream") {
             String::new()
         } else {
             format!("jetstream {{ store_dir: {:?}, sync_interval: always }}", self.store())
         };
-        let text = format!("listen: \"127.0.0.1:{}\"\n{jetstream}\n{}\n", self.port, self.more);
+        let text = format!("listen: \"127.0.0.1:{}\"\n{jetstream}\n{more}\n", self.port);
         std::fs::write(&file, text).expect("written");
         let log = std::fs::File::create(self.folder.path().join("log")).expect("a log");
         let child =
@@ -82,6 +95,18 @@ impl Drop for Nats {
             let _ = child.wait();
         }
     }
+}
+
+/// The name of the stream whose name begins so.
+pub async fn named(context: &Context, begin: &str) -> String {
+    let names: Vec<String> = context.stream_names().try_collect().await.expect("names");
+    names.into_iter().find(|name| name.starts_with(begin)).expect("it is there")
+}
+
+/// The bucket whose name begins so.
+pub async fn bucket(context: &Context, begin: &str) -> Store {
+    let name = named(context, &format!("KV_{begin}")).await;
+    context.get_key_value(name.trim_start_matches("KV_")).await.expect("a bucket")
 }
 
 fn free_port() -> u16 {

@@ -1,7 +1,7 @@
 //! NATS that cannot be used: what needs none is answered, and all recovers by itself.
 
 use crate::machines::{count, done, front, front_by, job, metric, put, until, worker};
-use crate::nats::Nats;
+use crate::nats::{Nats, bucket};
 use crate::service::{QUIET, Service, program};
 
 /// The problem that jobs are answered with, once it says this.
@@ -70,4 +70,57 @@ fn who_is_not_let_in_says_so_without_a_secret() {
 fn without_jetstream_it_is_said() {
     let nats = Nats::with("plain", "# without jetstream");
     problem(&front_by(&nats.url(), &[]), "JetStream is not enabled there");
+}
+
+#[test]
+#[ignore = "needs nats-server; tests/all runs it"]
+fn a_record_that_is_not_of_this_service_is_named_until_it_is_gone() {
+    let nats = Nats::start("foreign");
+    let front = front(&nats, &[]);
+    put(&front, 12);
+    nats.within(async |context| {
+        let jobs = bucket(&context, "nqueens-jobs").await;
+        jobs.put("20", "garbage".into()).await.expect("put");
+        let results = bucket(&context, "nqueens-results").await;
+        results.put("12.1.0.1", "garbage".into()).await.expect("put");
+        results.put("what.is.this", "garbage".into()).await.expect("put");
+    });
+    problem(&front, "the record 20 in the bucket nqueens-jobs");
+    nats.within(async |context| {
+        bucket(&context, "nqueens-jobs").await.delete("20").await.expect("deleted");
+    });
+    // A result that cannot be read is done again.
+    let _worker = worker(&nats);
+    assert_eq!(done(&front, 12)["count"], 14_200);
+}
+
+#[test]
+#[ignore = "needs nats-server; tests/all runs it"]
+fn a_full_disk_is_said_and_all_goes_on_when_there_is_room() {
+    let nats = Nats::with("full", "jetstream { store_dir: STORE, max_file_store: 4MB }");
+    let front = front(&nats, &[]);
+    put(&front, 18);
+    job(&front, 18, |job| job["reason"] == "no worker is connected");
+    nats.within(async |context| {
+        let config = async_nats::jetstream::stream::Config { name: "filler".to_owned(), ..Default::default() };
+        context.create_stream(config).await.expect("a stream");
+        for bytes in [1 << 18, 1 << 12, 1 << 6] {
+            while let Ok(word) = context.publish("filler", vec![b' '; bytes].into()).await {
+                if word.await.is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    let refused = until("it is refused", || {
+        let told = front.json("PUT", "/jobs/19");
+        (told["status"] == 503).then_some(told)
+    });
+    println!("{refused}");
+    assert_eq!(refused["type"], "urn:nqueens:problem:storage-unavailable");
+    let _worker = worker(&nats);
+    nats.within(async |context| {
+        context.delete_stream("filler").await.expect("deleted");
+    });
+    assert_eq!(done(&front, 18)["count"], count(18));
 }

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, interval, sleep, timeout_at};
@@ -35,6 +36,8 @@ pub struct Cluster {
     /// What is followed.
     kinds: &'static [Kind],
     link: watch::Sender<Option<Link>>,
+    /// Whether what lies there is known.
+    is_known: AtomicBool,
     /// Cancelled at the end.
     pub closed: CancellationToken,
 }
@@ -48,6 +51,7 @@ impl Cluster {
             view: View::new(),
             kinds,
             link: watch::Sender::new(None),
+            is_known: AtomicBool::new(false),
             closed: CancellationToken::new(),
         });
         let running = Arc::clone(&cluster);
@@ -165,7 +169,7 @@ impl Cluster {
             enter(&mut known, kind, &change);
             behind.retain(|&(of, last)| of != kind || (change.revision < last && !change.seen_current));
         }
-        look_for_damage(&known)?;
+        self.look_for_damage(&known)?;
         self.view.replace(known);
         self.link.send_replace(Some(link));
         self.is_well();
@@ -180,7 +184,7 @@ impl Cluster {
                         let (kind, change) = change?;
                         let mut known = self.view.known();
                         of.extend(enter(&mut known, kind, &change));
-                        look_for_damage(&known)?;
+                        self.look_for_damage(&known)?;
                         drop(known);
                         next = changes.next().now_or_never().flatten();
                     }
@@ -191,19 +195,28 @@ impl Cluster {
         }
     }
 
+    /// Where a record cannot be read, nothing is known of jobs.
+    fn look_for_damage(&self, known: &Known) -> Result<(), Trouble> {
+        let Some(what) = known.damage() else { return Ok(()) };
+        let trouble = trouble(&format!("{what} is damaged or not of this service; it has to be deleted"));
+        self.is_known.store(false, Ordering::Relaxed);
+        Err(trouble)
+    }
+
     fn in_trouble(&self, trouble: Trouble) {
         let access = self.view.told.access.borrow().clone();
         if access.trouble().is_none_or(|old| old.reason != trouble.reason) {
             let reason = &trouble.reason;
             tracing::warn!(reason, "NATS cannot be used for now; it is tried again");
         }
-        let is_known = access.is_known();
+        let is_known = self.is_known.load(Ordering::Relaxed);
         self.view.told.set_access(if is_known { Access::Unwritable(trouble) } else { Access::Closed(trouble) });
         self.view.changed.send_replace(());
     }
 
     fn is_well(&self) {
         let was_well = *self.view.told.access.borrow() == Access::Open;
+        self.is_known.store(true, Ordering::Relaxed);
         self.view.told.set_access(Access::Open);
         if !was_well {
             tracing::info!(name = self.name, "NATS can be used");
@@ -215,11 +228,6 @@ impl Cluster {
 fn enter(known: &mut Known, kind: Kind, change: &kv::Entry) -> Option<u32> {
     let value = (change.operation == Operation::Put).then_some(&change.value[..]);
     known.enter(kind, &change.key, value, change.revision)
-}
-
-fn look_for_damage(known: &Known) -> Result<(), Trouble> {
-    let told = |what| trouble(&format!("{what} is damaged or not of this service; it has to be deleted"));
-    known.damage().map_or(Ok(()), |what| Err(told(what)))
 }
 
 /// The machine's name, and some digits of its own for each process.

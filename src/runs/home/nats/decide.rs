@@ -62,7 +62,7 @@ pub fn decide(plan: &Plan, known: &Known, audit: f64, ends: &Ends) -> Decision {
     let job = of.job.as_ref().map(|(job, _)| job);
     if of.count.is_some() {
         let is_left = job.is_some_and(|job| job.state != State::Done) || !of.attempts.is_empty();
-        return if is_left { Decision::Clear { audited: audited(plan, of) } } else { Decision::Rest };
+        return if is_left { Decision::Clear { audited: of.audited(plan) } } else { Decision::Rest };
     }
     let Some(job) = job.filter(|job| job.state == State::Open) else { return Decision::Rest };
     let nothing = Attempt::default();
@@ -109,15 +109,6 @@ pub fn decide(plan: &Plan, known: &Known, audit: f64, ends: &Ends) -> Decision {
     let old = of.attempts.keys().filter(|&&other| other != job.attempt).map(|other| format!("{n}.{other}.>"));
     let useless = inside.chain(attempt.damaged.iter().cloned()).chain(old).collect();
     Decision::GoOn { attempt: job.attempt, folds: folds(plan, attempt, &cover, &waiting, place), useless, tasks }
-}
-
-/// How many tasks of a job were audited, as far as that can still be said.
-fn audited(plan: &Plan, of: &OfSize) -> u64 {
-    let seen = of.attempt().map_or(0, |attempt| {
-        let cover = Cover::of(plan, &attempt.results);
-        cover.audited() + attempt.checked(&cover).map(|(from, to)| to - from).sum::<u64>()
-    });
-    seen.max(of.job.as_ref().map_or(0, |(job, _)| job.audited))
 }
 
 /// Why the job is to be given up, if there have been failures enough.
@@ -231,3 +222,6 @@ fn folds(
     };
     runs.into_iter().map(fold).collect()
 }
+
+#[cfg(test)]
+mod tests;

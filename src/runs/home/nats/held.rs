@@ -1,10 +1,14 @@
 //! The ranges that a worker holds: each came as a message, is done in pieces, and gives one result.
 
 use super::text::TaskText;
+use crate::queens::count::Plan;
 use crate::runs::job::{Utc, now};
 use crate::runs::ledger::Ledger;
 use std::ops::Range;
 use std::time::{Duration, Instant};
+
+/// Whoever has claimed tasks and says nothing for so long will not.
+const STUCK: Duration = Duration::from_secs(300);
 
 /// A range that this worker holds, and the message `M` with which it came.
 pub struct Held<M> {
@@ -16,10 +20,8 @@ pub struct Held<M> {
     pub rest: Range<u64>,
     /// How many tasks are claimed and not done.
     claimed: u64,
-    /// How many are done.
-    done: u64,
-    /// What they gave.
-    pub sum: u64,
+    /// What is done. No task is in it twice, whoever hands it in.
+    done: Ledger,
     /// The processor time that they took.
     pub cpu: Duration,
     /// When the first was begun.
@@ -33,15 +35,14 @@ pub struct Held<M> {
 
 impl<M: Clone> Held<M> {
     /// Nothing of it is done. A message without a sign of progress for `redelivery` is given to another one.
-    pub fn new(task: TaskText, message: M, redelivery: Duration) -> Self {
+    pub fn new(plan: &Plan, task: TaskText, message: M, redelivery: Duration) -> Self {
         let (rest, told) = (task.place.range(), Instant::now());
         Self {
             task,
             message,
             rest,
             claimed: 0,
-            done: 0,
-            sum: 0,
+            done: Ledger::new(plan),
             cpu: Duration::ZERO,
             began: now(),
             told,
@@ -57,7 +58,7 @@ impl<M: Clone> Held<M> {
 
     /// Whether nobody has been at it for so long.
     pub fn is_left_for(&self, time: Duration) -> bool {
-        self.claimed == 0 && self.touched.elapsed() > time
+        self.touched.elapsed() > if self.claimed == 0 { time } else { STUCK }
     }
 
     /// Takes the next tasks, at most `most`.
@@ -79,21 +80,21 @@ impl<M: Clone> Held<M> {
     }
 
     /// Enters what tasks of it gave.
-    fn finish(&mut self, from: u64, to: u64, sum: u64) {
-        self.done += to - from;
-        self.claimed = self.claimed.saturating_sub(to - from);
-        self.sum = self.sum.saturating_add(sum);
+    fn finish(&mut self, tasks: Range<u64>, sum: u64) {
+        self.claimed = self.claimed.saturating_sub(tasks.end - tasks.start);
+        self.done.add(tasks, sum);
         self.touched = Instant::now();
     }
 
-    /// Whether all of it is done.
-    fn is_whole(&self) -> bool {
-        self.done == self.task.place.to - self.task.place.from
+    /// The sum, if all of it is done.
+    pub fn sum(&self) -> Option<u64> {
+        let all = self.task.place.range();
+        self.done.ranges().find(|(from, part)| (*from..part.to) == all).map(|(_, part)| part.sum)
     }
 
     /// The message, if it is time to tell NATS that there is progress.
     fn tell_now(&mut self) -> Option<M> {
-        let is_time = !self.is_whole() && self.told.elapsed() >= self.every;
+        let is_time = self.sum().is_none() && self.told.elapsed() >= self.every;
         if is_time {
             self.told = Instant::now();
         }
@@ -121,31 +122,34 @@ pub fn finish<M: Clone>(held: &mut Vec<Held<M>>, done: &Ledger, cpu: Duration) -
     let (mut took, mut told) = (Some(cpu), Vec::new());
     for (from, part) in done.ranges() {
         if let Some(held) = held.iter_mut().find(|held| held.task.place.range().contains(&from)) {
-            held.finish(from, part.to, part.sum);
+            held.finish(from..part.to, part.sum);
             held.cpu += took.take().unwrap_or_default();
             told.extend(held.tell_now());
         }
     }
-    (held.extract_if(.., |held| held.is_whole()).collect(), told)
+    (held.extract_if(.., |held| held.sum().is_some()).collect(), told)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::queens::Size;
-    use crate::queens::count::Plan;
     use crate::runs::home::nats::text::Place;
+
+    fn plan() -> Plan {
+        Plan::new(Size::new(18).expect("a size")).expect("a plan")
+    }
 
     fn held(ranges: &[Range<u64>]) -> Vec<Held<u64>> {
         let task = |range: &Range<u64>| {
             let place = Place { n: 18, attempt: 1, from: range.start, to: range.end };
-            Held::new(TaskText { place, avoid: Vec::new() }, range.start, Duration::from_secs(3600))
+            Held::new(&plan(), TaskText { place, avoid: Vec::new() }, range.start, Duration::from_secs(3600))
         };
         ranges.iter().map(task).collect()
     }
 
     fn done(range: Range<u64>, sum: u64) -> Ledger {
-        let mut ledger = Ledger::new(&Plan::new(Size::new(18).expect("a size")).expect("a plan"));
+        let mut ledger = Ledger::new(&plan());
         assert!(ledger.add(range, sum));
         ledger
     }
@@ -162,12 +166,23 @@ mod tests {
         assert_eq!(claim(&mut held, 0, 4), None); // whose range this is goes on with it
         let (whole, _) = finish(&mut held, &done(3..10, 7), Duration::from_secs(2));
         assert_eq!(
-            whole.iter().map(|held| (held.message, held.sum, held.cpu)).collect::<Vec<_>>(),
-            [(0, 12, Duration::from_secs(3))]
+            whole.iter().map(|held| (held.message, held.sum(), held.cpu)).collect::<Vec<_>>(),
+            [(0, Some(12), Duration::from_secs(3))]
         );
         release(&mut held, &(10..14));
         assert!(held.len() == 1 && held[0].is_free() && held[0].rest == (10..20));
         assert!(!held[0].is_left_for(Duration::from_secs(3600)) && held[0].is_left_for(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_is_handed_in_twice_counts_once() {
+        let mut held = held(&[0..10, 10..20]);
+        assert_eq!(claim(&mut held, 0, 5), Some(0..5));
+        assert!(finish(&mut held, &done(0..5, 7), Duration::ZERO).0.is_empty());
+        assert!(finish(&mut held, &done(0..5, 7), Duration::ZERO).0.is_empty());
+        assert_eq!(claim(&mut held, 5, 5), Some(5..10));
+        let (whole, _) = finish(&mut held, &done(5..10, 1), Duration::ZERO);
+        assert_eq!(whole.iter().map(Held::sum).collect::<Vec<_>>(), [Some(8)]);
     }
 
     #[test]

@@ -141,12 +141,13 @@ impl Planner {
         match decision {
             Decision::Rest => self.rest(link, n).await,
             Decision::Clear { audited } => {
+                self.change(link, n, |job| JobText { state: State::Done, audited, ..job }).await?;
                 self.rest(link, n).await?;
                 link.purge_results(&format!("{n}.>")).await?;
                 self.cluster.view.forget_attempts(n);
                 let _ = link.tasks.delete_consumer(&text::consumer(n)).await; // there may be none
                 let _ = link.plans.purge(n.to_string()).await;
-                self.change(link, n, |job| JobText { state: State::Done, audited, ..job }).await
+                Ok(())
             }
             Decision::Fail { reason, anew } => {
                 tracing::error!(n, reason, "a job has failed");

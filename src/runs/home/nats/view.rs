@@ -208,12 +208,11 @@ impl OfSize {
     fn told(&self, plan: &Plan) -> (Job, u64) {
         let job = self.job.as_ref().map(|(job, _)| job);
         if let Some(finished) = self.count.or(self.here) {
-            return (Job::Done(finished), job.map_or(0, |job| job.audited));
+            return (Job::Done(finished), self.audited(plan));
         }
-        let (mut work, mut audited) = (Work::none(plan), 0);
+        let mut work = Work::none(plan);
         if let Some(attempt) = self.attempt() {
             let cover = Cover::of(plan, &attempt.results);
-            audited = cover.audited() + attempt.checked(&cover).map(|(from, to)| to - from).sum::<u64>();
             work = Work { started: cover.began(), cpu: cover.cpu(), ledger: cover.ledger };
         }
         let job = match job.map(|job| &job.state) {
@@ -223,7 +222,16 @@ impl OfSize {
             Some(State::Cancelled { at }) => Job::Cancelled { work, at: *at },
             Some(State::Failed { at, reason, .. }) => Job::Failed { work, at: *at, reason: reason.clone() },
         };
-        (job, audited)
+        (job, self.audited(plan))
+    }
+
+    /// How many tasks were computed again and gave the same, as far as that can still be said.
+    pub fn audited(&self, plan: &Plan) -> u64 {
+        let seen = self.attempt().map_or(0, |attempt| {
+            let cover = Cover::of(plan, &attempt.results);
+            cover.audited() + attempt.checked(&cover).map(|(from, to)| to - from).sum::<u64>()
+        });
+        seen.max(self.job.as_ref().map_or(0, |(job, _)| job.audited))
     }
 }
 

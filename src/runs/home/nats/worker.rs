@@ -185,8 +185,11 @@ impl Shared {
             }
         };
         if task.avoid.contains(&self.cluster.name) && self.others_can(n, &task.avoid) {
+            let is_alone = message.info().is_ok_and(|info| info.pending == 0);
             self.hand_back(link, &task, &message).await?;
-            sleep(RETRY).await;
+            if is_alone {
+                sleep(RETRY).await;
+            }
             return Ok(());
         }
         let there = link.results.get(key(&task)).await.map_err(|error| trouble(&cause(&error)))?;
@@ -199,7 +202,28 @@ impl Shared {
             return self.report(link, &task, reason, true).await;
         }
         let redelivery = consumer.cached_info().config.ack_wait;
-        self.held().entry(n.get()).or_default().push(Held::new(task, Arc::new(message), redelivery));
+        let same = |held: &&mut Held| held.task.place == task.place;
+        let is_taken = {
+            let mut all = self.held();
+            let held = all.entry(n.get()).or_default();
+            match (held.iter_mut().find(same), Plan::new(n)) {
+                (None, Some(plan)) => {
+                    held.push(Held::new(&plan, task, Arc::new(message.clone()), redelivery));
+                    true
+                }
+                (Some(held), _) if held.task == task => {
+                    // NATS has heard nothing for too long and gives it out again.
+                    held.message = Arc::new(message.clone());
+                    true
+                }
+                _ => false,
+            }
+        };
+        if !is_taken {
+            // To be checked, while it is still done here for the first time.
+            let later = AckKind::Nak(Some(Duration::from_secs(1)));
+            return message.ack_with(later).await.map_err(|error| trouble(&error));
+        }
         self.moved.notify_waiters();
         self.news.notify_one();
         Ok(())
@@ -246,8 +270,9 @@ impl Shared {
     }
 
     async fn try_to_write(&self, link: &Link, held: &Held) -> Result<(), Trouble> {
+        let Some(sum) = held.sum() else { return Ok(()) };
         let result = ResultText {
-            sum: held.sum ^ lie(),
+            sum: sum ^ lie(),
             cpu: held.cpu,
             began: held.began,
             worker: Some(self.cluster.name.clone()),
