@@ -111,6 +111,8 @@ pub struct Cluster {
     pub workers: u32,
     /// How many ranges they compute at a time, all together.
     pub threads: u32,
+    /// About how many ranges of open jobs are left to do.
+    pub left: u64,
     /// Whether this process plans.
     pub is_planner: bool,
     /// How many ranges this process has done.
@@ -250,6 +252,8 @@ fn registry_of(cluster: &Cluster, audited: &[(u32, u64)]) -> Registry {
     gauge("nqueens_cluster_usable", "1 if NATS can be used, else 0", cluster.trouble.is_none().into());
     gauge("nqueens_cluster_workers", "Workers that are connected", cluster.workers.into());
     gauge("nqueens_cluster_threads", "Ranges that they compute at a time", cluster.threads.into());
+    let left = i64::try_from(cluster.left).unwrap_or(i64::MAX);
+    gauge("nqueens_cluster_ranges_left", "Ranges of open jobs that are left to do, about", left);
     gauge("nqueens_cluster_planner", "1 if this process plans the jobs, else 0", cluster.is_planner.into());
     let mut counter = |name, about, value| {
         let counter: Counter = Counter::default();

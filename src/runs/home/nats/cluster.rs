@@ -1,7 +1,8 @@
 //! One process of those that share the work: its connection, kept up, and what it knows.
 
 use super::link::{self, Line, Link, trouble};
-use super::view::{Kind, Known, View};
+use super::text::State;
+use super::view::{Kind, Known, OfSize, View};
 use crate::config::Nats;
 use crate::queens::Size;
 use crate::queens::count::Plan;
@@ -78,8 +79,18 @@ impl Cluster {
             trouble: self.view.told.access.borrow().trouble().map(|trouble| trouble.reason),
             workers: same.clone().count() as u32,
             threads: same.map(|(beat, ..)| beat.threads).sum(),
+            left: known.sizes.iter().map(|(&n, of)| self.left(n, of)).sum(),
             ..metrics::Cluster::default()
         }
+    }
+
+    /// About how many ranges of a size's job are left to do, if it is open.
+    fn left(&self, n: u32, of: &OfSize) -> u64 {
+        let cells = of.job.as_ref().filter(|(job, _)| job.state == State::Open).map_or(0, |(job, _)| job.cells);
+        let told = Size::new(n).map(|n| (Plan::new(n), self.entry(n)));
+        let Some((Some(plan), entry)) = told.filter(|_| cells > 0) else { return 0 };
+        let done = entry.borrow().job.work().map_or(1.0, |work| work.ledger.progress(&plan));
+        (cells as f64 * (1.0 - done)).ceil() as u64
     }
 
     /// What lies in NATS, if that can be used now.
