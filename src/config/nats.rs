@@ -37,22 +37,32 @@ impl Nats {
         self.token = secret(TOKEN).map(SecretString::from);
     }
 
-    /// The servers' addresses.
+    /// The servers' addresses, without users and passwords, so that these are in no line about a server.
     #[must_use]
-    pub fn servers(&self) -> Vec<&str> {
-        self.url.as_ref().map(|url| url.expose_secret().split(',').map(str::trim).collect()).unwrap_or_default()
+    pub fn servers(&self) -> Vec<String> {
+        let without = |server: &str| match (server.split_once("://"), server.rsplit_once('@')) {
+            (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+            _ => server.to_owned(),
+        };
+        self.written().map(without).collect()
     }
 
-    /// The user in the address.
+    /// The user, if an address has one, and the password: of the environment, else of the address.
     #[must_use]
-    pub fn user(&self) -> Option<&str> {
-        self.servers().into_iter().find_map(|server| Some(login(server)?.split(':').next().unwrap_or_default()))
+    pub fn login(&self) -> Option<(&str, &str)> {
+        let login = self.written().find_map(login)?;
+        let (user, in_address) = login.split_once(':').unwrap_or((login, ""));
+        Some((user, self.password.as_ref().map_or(in_address, |password| password.expose_secret())))
     }
 
     /// Whether there is a password in the address.
-    #[must_use]
-    pub fn has_password(&self) -> bool {
-        self.servers().into_iter().filter_map(login).any(|login| login.contains(':'))
+    pub(super) fn has_password(&self) -> bool {
+        self.written().filter_map(login).any(|login| login.contains(':'))
+    }
+
+    /// The addresses as they were written.
+    fn written(&self) -> impl Iterator<Item = &str> {
+        self.url.iter().flat_map(|url| url.expose_secret().split(',')).map(str::trim)
     }
 }
 
@@ -85,11 +95,11 @@ mod tests {
     #[test]
     fn addresses_may_have_users_and_several_servers() {
         let two = nats("nats://a:4222, tls://me:secret@b");
-        assert_eq!(two.servers(), ["nats://a:4222", "tls://me:secret@b"]);
-        assert!(two.user() == Some("me") && two.has_password());
-        let one = nats("tls://me@b:1");
-        assert!(one.user() == Some("me") && !one.has_password() && !format!("{two:?}").contains("secret"));
-        assert!(nats("nats://[::1]:4222").user().is_none());
+        assert_eq!(two.servers(), ["nats://a:4222", "tls://b"]);
+        assert!(two.login() == Some(("me", "secret")) && two.has_password());
+        let one = Nats { password: Some("other".into()), ..nats("tls://me@b:1") };
+        assert!(one.login() == Some(("me", "other")) && !one.has_password() && !format!("{two:?}").contains("secret"));
+        assert!(nats("nats://[::1]:4222").login().is_none());
         for text in
             ["", "a:4222", "http://a", "nats://", "nats://a/b", "nats://a b", "nats://me@", "nats://a,", "nats://:1"]
         {

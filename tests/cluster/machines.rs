@@ -72,7 +72,8 @@ pub fn ranges(worker: &Service) -> (u64, u64) {
     (number("nqueens_cluster_ranges_total"), number("nqueens_cluster_duplicates_total"))
 }
 
-pub const COUNTS: [(u32, u64); 4] = [(16, 14_772_512), (17, 95_815_104), (18, 666_090_624), (19, 4_968_057_848)];
+pub const COUNTS: [(u32, u64); 5] =
+    [(16, 14_772_512), (17, 95_815_104), (18, 666_090_624), (19, 4_968_057_848), (20, 39_029_188_884)];
 
 pub fn count(n: u32) -> u64 {
     COUNTS.iter().find(|(of, _)| *of == n).expect("a count").1

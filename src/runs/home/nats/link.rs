@@ -88,8 +88,8 @@ pub async fn connect(nats: &Nats, name: &str) -> Result<(Client, watch::Receiver
     if let Some(token) = &nats.token {
         options = options.token(token.expose_secret().to_owned());
     }
-    if let (Some(user), Some(password)) = (nats.user(), &nats.password) {
-        options = options.user_and_password(user.to_owned(), password.expose_secret().to_owned());
+    if let Some((user, password)) = nats.login() {
+        options = options.user_and_password(user.to_owned(), password.to_owned());
     }
     let client = options.connect(nats.servers()).await.map_err(|error| {
         let cause = error.source().map(ToString::to_string).unwrap_or_default();
@@ -101,7 +101,8 @@ pub async fn connect(nats: &Nats, name: &str) -> Result<(Client, watch::Receiver
             ConnectErrorKind::TimedOut => "it does not answer".to_owned(),
             ConnectErrorKind::Tls => format!("there is no secure connection to it: {cause}"),
             ConnectErrorKind::Io => format!("it cannot be reached: {cause}"),
-            ConnectErrorKind::ServerParse | ConnectErrorKind::MaxReconnects => format!("it cannot be reached: {error}"),
+            ConnectErrorKind::ServerParse => "its address cannot be read".to_owned(),
+            ConnectErrorKind::MaxReconnects => "it cannot be reached".to_owned(),
         })
     })?;
     Ok((client, watched))

@@ -247,12 +247,21 @@ impl Planner {
                     return Ok(());
                 }
             }
-            publish(link, &more).await?;
+            let threads = self.cluster.view.known().able(plan.size()).map(|(_, beat)| beat.threads as usize).sum();
+            publish(link, &interleaved(&more, threads)).await?;
             filled.tasks.extend(more);
         }
         self.queues.insert(n, Queue::Filled(filled));
         Ok(())
     }
+}
+
+/// In such an order that each of so many threads, taking turns, goes through neighbours: these share tables.
+fn interleaved(tasks: &[TaskText], threads: usize) -> Vec<TaskText> {
+    let stretches: Vec<_> = tasks.chunks(tasks.len().div_ceil(threads.max(1)).max(1)).collect();
+    let longest = stretches.first().map_or(0, |stretch| stretch.len());
+    let nth = |at| stretches.iter().filter_map(move |stretch| stretch.get(at)).cloned();
+    (0..longest).flat_map(nth).collect()
 }
 
 /// Puts messages into the stream, in order.
@@ -336,5 +345,22 @@ pub async fn keep_count(link: &Link, n: Size, finished: &Finished) -> Result<(),
             Ok(())
         }
         Err(error) => Err(trouble(&cause(&error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_take_turns_go_through_neighbours() {
+        let task = |from| TaskText { place: Place { n: 20, attempt: 1, from, to: from + 1 }, avoid: Vec::new() };
+        let tasks: Vec<_> = (0..7).map(task).collect();
+        let order = |threads| interleaved(&tasks, threads).iter().map(|task| task.place.from).collect::<Vec<_>>();
+        assert_eq!(order(0), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(order(2), [0, 4, 1, 5, 2, 6, 3]);
+        assert_eq!(order(3), [0, 3, 6, 1, 4, 2, 5]);
+        assert_eq!(order(100), [0, 1, 2, 3, 4, 5, 6]);
+        assert!(interleaved(&[], 2).is_empty());
     }
 }

@@ -41,7 +41,7 @@ const LEFT: Duration = Duration::from_secs(2);
 /// A message is waited for so long at a time.
 const PULL: Duration = Duration::from_secs(10);
 /// The pause after something went wrong, or was not for this worker.
-const RETRY: Duration = Duration::from_millis(300);
+const RETRY: Duration = Duration::from_millis(100);
 /// A sign of life is given so often.
 const BEAT: Duration = Duration::from_secs(2);
 /// A range that has come so often without a result will have none.
