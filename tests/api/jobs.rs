@@ -75,7 +75,7 @@ async fn from_put_to_done_and_on_to_count() {
         json!({
             "n": 16, "state": "done", "tasks_done": total, "tasks_total": total, "progress": 1.0, "eta_seconds": null,
             "durable": false, "reason": null, "started_at": done["started_at"], "finished_at": done["finished_at"],
-            "cpu_seconds": done["cpu_seconds"], "plan": Plan::VERSION, "count": 14_772_512, "count_text": "14772512",
+            "cpu_seconds": done["cpu_seconds"], "plan": Plan::VERSION, "audited": 0, "count": 14_772_512, "count_text": "14772512",
             "fundamental": 1_846_955, "fundamental_text": "1846955",
             "symmetric": {"half_turn": 3000, "quarter_turn": 64}
         })
