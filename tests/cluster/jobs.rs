@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 /// Workers are killed one after the other, a front and NATS once each; again and again, if asked for.
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn whoever_is_killed_the_count_is_exact() {
     let number = |name: &str, default| std::env::var(name).ok().map_or(default, |text| text.parse().expect("a number"));
     let n = number("NQUEENS_TEST_N", 18);
@@ -53,7 +52,6 @@ fn whoever_is_killed_the_count_is_exact() {
 }
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn any_front_answers_for_any_job_and_another_one_goes_on_planning() {
     let nats = Nats::start("fronts");
     let (first, second) = (front(&nats, &[]), front(&nats, &[]));
@@ -88,7 +86,6 @@ fn any_front_answers_for_any_job_and_another_one_goes_on_planning() {
 }
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn two_who_plan_at_once_do_no_harm() {
     let nats = Nats::start("planners");
     // The variable makes test builds plan without the lease.
@@ -105,7 +102,6 @@ fn two_who_plan_at_once_do_no_harm() {
 }
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn a_connection_that_stalls_holds_nobody_up_and_what_comes_late_does_no_harm() {
     let nats = Nats::start("stall");
     let front = front(&nats, &[]);
@@ -127,7 +123,6 @@ fn a_connection_that_stalls_holds_nobody_up_and_what_comes_late_does_no_harm() {
 }
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn a_worker_that_lies_is_found_and_named() {
     let nats = Nats::start("lies");
     let front = front(&nats, &["--audit", "0.5"]);
@@ -150,7 +145,6 @@ fn a_worker_that_lies_is_found_and_named() {
 }
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn a_cancelled_job_frees_its_workers_and_a_long_one_keeps_no_short_one_waiting() {
     let nats = Nats::start("cancel");
     let front = front_by(&nats.url(), &["--range", "10s"]);

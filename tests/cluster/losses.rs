@@ -6,7 +6,6 @@ use futures_util::TryStreamExt as _;
 use std::path::Path;
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn a_deleted_result_and_a_purged_stream_are_made_good() {
     let nats = Nats::start("losses");
     let front = front(&nats, &[]);
@@ -30,7 +29,6 @@ fn a_deleted_result_and_a_purged_stream_are_made_good() {
 }
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn an_older_state_that_is_put_back_is_gone_on_from() {
     let mut nats = Nats::start("restored");
     let front = front(&nats, &[]);

@@ -18,7 +18,6 @@ fn problem(front: &Service, says: &str) {
 }
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn without_nats_what_needs_none_is_answered_and_jobs_go_on_when_it_is_back() {
     let mut nats = Nats::start("away");
     nats.stop();
@@ -43,7 +42,6 @@ fn without_nats_what_needs_none_is_answered_and_jobs_go_on_when_it_is_back() {
 }
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn who_is_not_let_in_says_so_without_a_secret() {
     let nats = Nats::with("login", "authorization { user: me, password: s3cret }");
     let url = nats.url().replace("//", "//me@");
@@ -66,14 +64,12 @@ fn who_is_not_let_in_says_so_without_a_secret() {
 }
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn without_jetstream_it_is_said() {
     let nats = Nats::with("plain", "# without jetstream");
     problem(&front_by(&nats.url(), &[]), "JetStream is not enabled there");
 }
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn a_record_that_is_not_of_this_service_is_named_until_it_is_gone() {
     let nats = Nats::start("foreign");
     let front = front(&nats, &[]);
@@ -95,7 +91,6 @@ fn a_record_that_is_not_of_this_service_is_named_until_it_is_gone() {
 }
 
 #[test]
-#[ignore = "needs nats-server; tests/all runs it"]
 fn a_full_disk_is_said_and_all_goes_on_when_there_is_room() {
     let nats = Nats::with("full", "jetstream { store_dir: STORE, max_file_store: 4MB }");
     let front = front(&nats, &[]);

@@ -1,8 +1,6 @@
 //! What any home must do, whoever asks and whoever works: the same tests for a process alone and for several.
 
-use super::nats::{Front, Planning, Worker as Hand};
 use super::*;
-use crate::config::Nats;
 use crate::queens::Stop;
 use crate::queens::count::{Kernel, Worker};
 use crate::queens::published::published;
@@ -18,22 +16,6 @@ struct Three {
 fn alone() -> Three {
     let home: Arc<dyn Home> = Arc::new(Local::open(None));
     Three { asks: Arc::clone(&home), watches: Arc::clone(&home), works: home }
-}
-
-/// Over the NATS that a variable names.
-async fn together() -> Three {
-    let url = std::env::var("NQUEENS_TEST_NATS_URL").expect("NQUEENS_TEST_NATS_URL names a NATS for tests");
-    let nats = Nats { url: Some(url.into()), ..Nats::default() };
-    let planning = Planning { audit: 0.3, range: Duration::from_millis(100), redelivery: Duration::from_secs(2) };
-    let three = Three {
-        asks: Arc::new(Front::open(nats.clone(), planning)),
-        watches: Arc::new(Front::open(nats.clone(), planning)),
-        works: Arc::new(Hand::open(nats, 1, None)),
-    };
-    for front in [&three.asks, &three.watches] {
-        let _ = front.access().wait_for(|access| *access == Access::Open).await;
-    }
-    three
 }
 
 fn plan(n: u32) -> Plan {
@@ -158,20 +140,41 @@ async fn alone_what_fails_again_and_again_is_given_up_and_may_be_asked_for_again
     what_fails_again_and_again_is_given_up_and_may_be_asked_for_again(alone()).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs nats-server; tests/all runs it"]
-async fn together_what_is_claimed_and_done_is_summed_up() {
-    what_is_claimed_and_done_is_summed_up(together().await).await;
-}
+/// For those with a nats-server, see `nats-tests` in Cargo.toml.
+#[cfg(feature = "nats-tests")]
+mod together {
+    use super::super::nats::{Front, Planning, Worker as Hand};
+    use super::*;
+    use crate::config::Nats;
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs nats-server; tests/all runs it"]
-async fn together_who_cancels_stops_it_and_who_asks_again_goes_on() {
-    who_cancels_stops_it_and_who_asks_again_goes_on(together().await).await;
-}
+    /// Over the NATS that a variable names.
+    async fn three() -> Three {
+        let url = std::env::var("NQUEENS_TEST_NATS_URL").expect("NQUEENS_TEST_NATS_URL names a NATS for tests");
+        let nats = Nats { url: Some(url.into()), ..Nats::default() };
+        let planning = Planning { audit: 0.3, range: Duration::from_millis(100), redelivery: Duration::from_secs(2) };
+        let three = Three {
+            asks: Arc::new(Front::open(nats.clone(), planning)),
+            watches: Arc::new(Front::open(nats.clone(), planning)),
+            works: Arc::new(Hand::open(nats, 1, None)),
+        };
+        for front in [&three.asks, &three.watches] {
+            let _ = front.access().wait_for(|access| *access == Access::Open).await;
+        }
+        three
+    }
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs nats-server; tests/all runs it"]
-async fn together_what_fails_again_and_again_is_given_up_and_may_be_asked_for_again() {
-    what_fails_again_and_again_is_given_up_and_may_be_asked_for_again(together().await).await;
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_is_claimed_and_done_is_summed_up() {
+        super::what_is_claimed_and_done_is_summed_up(three().await).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_cancels_stops_it_and_who_asks_again_goes_on() {
+        super::who_cancels_stops_it_and_who_asks_again_goes_on(three().await).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_fails_again_and_again_is_given_up_and_may_be_asked_for_again() {
+        super::what_fails_again_and_again_is_given_up_and_may_be_asked_for_again(three().await).await;
+    }
 }
